@@ -13,8 +13,12 @@ pub(crate) fn status(ranks: &[RankStatus]) -> u8 {
     let failed = ranks.iter().enumerate().find(|(_, rank)| rank.code() != 0);
     let Some((rank, how)) = failed else { return 0 };
     match how {
-        RankStatus::Exited(code) => eprintln!("fabricsim: rank {rank} ended with exit status {code} after MPI_Finalize"),
-        RankStatus::Killed(signal) => eprintln!("fabricsim: signal {signal} ended rank {rank} after MPI_Finalize"),
+        RankStatus::Exited(code) => {
+            eprintln!("fabricsim: rank {rank} ended with exit status {code} after MPI_Finalize")
+        }
+        RankStatus::Killed(signal) => {
+            eprintln!("fabricsim: signal {signal} ended rank {rank} after MPI_Finalize")
+        }
     }
     // A failed rank must not look good: 256 is 0 for a shell.
     match how.code() as u8 {
@@ -23,13 +27,19 @@ pub(crate) fn status(ranks: &[RankStatus]) -> u8 {
     }
 }
 
-pub(crate) fn mpirun(arguments: MpirunArguments, interpreters: Interpreters<'_>) -> Result<(), CommandFailure> {
+pub(crate) fn mpirun(
+    arguments: MpirunArguments,
+    interpreters: Interpreters<'_>,
+) -> Result<(), CommandFailure> {
     let mut overrides: Vec<Override> = arguments.set.iter().cloned().map(Override::from).collect();
     overrides.extend(arguments.machine.overrides());
     let mut source = ExperimentSource::of_file(&arguments.experiment, overrides)?;
     source.add_text(&job(&arguments));
     let experiment = Experiment::from_source(source, interpreters)?;
-    let out = arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.command));
+    let out = arguments
+        .out
+        .clone()
+        .unwrap_or_else(|| default_folder(&arguments.command));
     let result = run::run_experiment(&experiment, &arguments.machine, &out)?;
     run::show_result(&experiment, result, &arguments.machine, &out)
 }

@@ -116,7 +116,7 @@ pub(crate) mod class {
 /// `MPI_Status`, 20 bytes.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(crate) struct Status {
+pub(crate) struct MpiStatus {
     count_low: u32,
     /// Bit 0: cancelled; above: bits 32 and up of the count.
     count_high: u32,
@@ -125,10 +125,10 @@ pub(crate) struct Status {
     pub error: c_int,
 }
 
-impl Status {
+impl MpiStatus {
     /// Of an operation that has received these bytes.
-    pub fn new(source: c_int, tag: c_int, bytes: u64) -> Status {
-        Status {
+    pub fn new(source: c_int, tag: c_int, bytes: u64) -> MpiStatus {
+        MpiStatus {
             count_low: bytes as u32,
             count_high: ((bytes >> 32) as u32) << 1,
             source,
@@ -138,13 +138,13 @@ impl Status {
     }
 
     /// Of a null request.
-    pub fn empty() -> Status {
-        Status::new(ANY_SOURCE, ANY_TAG, 0)
+    pub fn empty() -> MpiStatus {
+        MpiStatus::new(ANY_SOURCE, ANY_TAG, 0)
     }
 
     /// Of `MPI_PROC_NULL`.
-    pub fn of_proc_null() -> Status {
-        Status::new(PROC_NULL, ANY_TAG, 0)
+    pub fn of_proc_null() -> MpiStatus {
+        MpiStatus::new(PROC_NULL, ANY_TAG, 0)
     }
 
     /// Bytes received.
@@ -165,12 +165,12 @@ impl Status {
     ///
     /// # Safety
     /// The pointer is a status, `MPI_STATUS_IGNORE` or null.
-    pub unsafe fn write(&self, to: *mut Status) {
+    pub unsafe fn write(&self, to: *mut MpiStatus) {
         if to as usize > 1 {
             // Safety: a status, as the caller says.
             unsafe {
                 let error = (*to).error;
-                *to = Status { error, ..*self };
+                *to = MpiStatus { error, ..*self };
             }
         }
     }

@@ -7,15 +7,15 @@
 use std::ffi::{c_int, c_void};
 
 use operation::{Call, Collective, Counts, Operation, Reduction};
-use rank_channel::{Contribution, Needs};
+use rank_channel::{Needs, PostedData};
 
-use crate::abi::{self, Status, class, is_in_place};
+use crate::abi::{self, MpiStatus, class, is_in_place};
 use crate::datatype::{Datatype, element};
-use crate::error::{Failure, Outcome};
+use crate::failure::{Failure, Outcome};
 use crate::point_to_point::Elements;
 use crate::process::{self, Process};
 use crate::reduction::Combining;
-use crate::request::{Delivery, Part, Pending, Rest, parted};
+use crate::request::{ActiveRequest, ContributionPart, Delivery, Rest, parted};
 
 /// A collective of a member.
 pub(crate) struct Member {
@@ -29,7 +29,7 @@ pub(crate) struct Member {
     pub reduction: Option<Reduction>,
     pub brings: Option<Vec<u8>>,
     pub needs: Needs,
-    pub part: Part,
+    pub part: ContributionPart,
     pub delivery: Delivery,
 }
 
@@ -45,7 +45,7 @@ impl Member {
             reduction: None,
             brings: None,
             needs: Needs::Nothing,
-            part: Part::Whole,
+            part: ContributionPart::Whole,
             delivery: Box::new(|_| Ok(())),
         }
     }
@@ -83,7 +83,11 @@ impl Address {
 /// Copies into a buffer what one member has brought.
 fn unpack(datatype: &Datatype, buffer: *mut c_void, count: usize, bytes: &[u8]) -> Outcome<()> {
     if bytes.len() > datatype.bytes(count) {
-        let text = format!("{} bytes for a buffer of {} bytes", bytes.len(), datatype.bytes(count));
+        let text = format!(
+            "{} bytes for a buffer of {} bytes",
+            bytes.len(),
+            datatype.bytes(count)
+        );
         return Err(Failure::new(class::TRUNCATE, text));
     }
     // Safety: the program gave the buffer with this count.
@@ -93,20 +97,20 @@ fn unpack(datatype: &Datatype, buffer: *mut c_void, count: usize, bytes: &[u8]) 
 
 /// The blocks of a buffer that has one for each member.
 #[derive(Clone)]
-pub(crate) struct Blocks {
+pub(crate) struct MemberBlocks {
     buffer: Address,
     datatype: Datatype,
     /// Elements of each block, and where it begins, in extents.
     blocks: Vec<(usize, isize)>,
 }
 
-impl Blocks {
+impl MemberBlocks {
     /// Equal blocks, one after the other.
     ///
     /// # Errors
     /// There is no such datatype.
-    pub fn equal(process: &Process, elements: Elements, members: usize) -> Outcome<Blocks> {
-        Ok(Blocks {
+    pub fn equal(process: &Process, elements: Elements, members: usize) -> Outcome<MemberBlocks> {
+        Ok(MemberBlocks {
             buffer: Address(elements.buffer),
             datatype: process.datatypes.get(elements.datatype)?.clone(),
             blocks: (0..members)
@@ -124,12 +128,12 @@ impl Blocks {
         (buffer, datatype): (*const c_void, c_int),
         counts: &[c_int],
         displacements: &[c_int],
-    ) -> Outcome<Blocks> {
+    ) -> Outcome<MemberBlocks> {
         let blocks = counts.iter().zip(displacements).map(|(count, displacement)| {
             let count = usize::try_from(*count).map_err(|_| Failure::new(class::COUNT, count.to_string()))?;
             Ok((count, *displacement as isize))
         });
-        Ok(Blocks {
+        Ok(MemberBlocks {
             buffer: Address(buffer.cast_mut()),
             datatype: process.datatypes.get(datatype)?.clone(),
             blocks: blocks.collect::<Outcome<_>>()?,
@@ -155,12 +159,20 @@ impl Blocks {
 
     /// Copies what all have brought, but for one that is in place.
     fn fill(&self, contributions: &[Vec<u8>], in_place: Option<usize>) -> Outcome<()> {
-        let others = contributions.iter().enumerate().filter(|(member, _)| Some(*member) != in_place);
-        others.into_iter().try_for_each(|(member, bytes)| self.unpack(member, bytes))
+        let others = contributions
+            .iter()
+            .enumerate()
+            .filter(|(member, _)| Some(*member) != in_place);
+        others
+            .into_iter()
+            .try_for_each(|(member, bytes)| self.unpack(member, bytes))
     }
 
     fn bytes(&self) -> Vec<u64> {
-        self.blocks.iter().map(|(count, _)| self.datatype.bytes(*count) as u64).collect()
+        self.blocks
+            .iter()
+            .map(|(count, _)| self.datatype.bytes(*count) as u64)
+            .collect()
     }
 }
 
@@ -185,9 +197,13 @@ impl Combination {
         };
         for mut next in contributions {
             if next.len() != all.len() {
-                return Err(Failure::new(class::COUNT, "the ranks bring different numbers of elements"));
+                return Err(Failure::new(
+                    class::COUNT,
+                    "the ranks bring different numbers of elements",
+                ));
             }
-            self.combining.apply((self.handle, &self.datatype), &all, &mut next)?;
+            self.combining
+                .apply((self.handle, &self.datatype), &all, &mut next)?;
             all = next;
         }
         Ok(all)
@@ -224,19 +240,21 @@ impl Process {
             part,
             delivery,
         } = member;
-        // A rank alone needs nobody.
+        // A rank alone needs no other.
         if communicator == abi::COMM_SELF {
             let own = match (needs, part) {
                 (Needs::Nothing | Needs::Before(0), _) => Vec::new(),
-                (_, Part::Whole) => vec![brings.unwrap_or_default()],
-                (_, Part::Of { .. }) => vec![brings.map(|own| own[8..].to_vec()).unwrap_or_default()],
+                (_, ContributionPart::Whole) => vec![brings.unwrap_or_default()],
+                (_, ContributionPart::Of { .. }) => {
+                    vec![brings.map(|own| own[8..].to_vec()).unwrap_or_default()]
+                }
             };
             let rest: Rest = Box::new(move || delivery(own));
             return Ok(match blocks {
                 true => Begun::Rest(rest),
                 false => {
-                    let complete = Pending::Complete(Status::empty());
-                    let request = self.requests.add(Some(complete), None);
+                    let complete = ActiveRequest::Complete(MpiStatus::empty());
+                    let request = self.requests.add(Some(complete), false);
                     self.requests.early.push((request, rest));
                     Begun::Request(request)
                 }
@@ -257,11 +275,11 @@ impl Process {
             reduction,
             call: if blocks { calls.0 } else { calls.1 },
         };
-        let contribution = Contribution { payload, needs };
+        let contribution = PostedData { payload, needs };
         if !blocks {
             self.post_collective(operation, contribution);
-            let pending = Pending::Collective(part, delivery);
-            return Ok(Begun::Request(self.requests.add(Some(pending), None)));
+            let pending = ActiveRequest::Collective(part, delivery);
+            return Ok(Begun::Request(self.requests.add(Some(pending), false)));
         }
         // Who needs nothing goes on. Not from a barrier: what all did before it, also outside of MPI, is done.
         if needs == Needs::Nothing && collective != Collective::Barrier {
@@ -269,7 +287,10 @@ impl Process {
             return Ok(Begun::Rest(Box::new(move || delivery(Vec::new()))));
         }
         let reply = self.ask(operation, contribution);
-        let own = reply.contributions.into_iter().find(|(request, _)| request.is_none());
+        let own = reply
+            .contributions
+            .into_iter()
+            .find(|(request, _)| request.is_none());
         let payloads = own.map(|(_, payloads)| payloads).unwrap_or_default();
         let loaded = self.load_contributions(part, payloads)?;
         Ok(Begun::Rest(Box::new(move || delivery(loaded))))
@@ -290,7 +311,11 @@ impl Process {
             root,
             bytes: elements.bytes(self)?,
             brings: is_root.then(|| elements.pack(self)).transpose()?,
-            needs: if is_root { Needs::Nothing } else { Needs::Of(root as u32) },
+            needs: if is_root {
+                Needs::Nothing
+            } else {
+                Needs::Of(root as u32)
+            },
             delivery: Box::new(move |contributions| {
                 let bytes = contributions.first().map_or(&[][..], Vec::as_slice);
                 unpack(&datatype, buffer.get(), count, bytes)
@@ -303,7 +328,7 @@ impl Process {
     pub fn gather(
         &mut self,
         sent: Elements,
-        receives: Option<Blocks>,
+        receives: Option<MemberBlocks>,
         root: c_int,
         communicator: c_int,
         varies: bool,
@@ -314,7 +339,7 @@ impl Process {
             true => (Call::Gatherv, Call::Igatherv),
             false => (Call::Gather, Call::Igather),
         };
-        let at_root = receives.as_ref().map(Blocks::bytes);
+        let at_root = receives.as_ref().map(MemberBlocks::bytes);
         let bytes = match &at_root {
             Some(bytes) => bytes[rank],
             None => sent.bytes(self)?,
@@ -337,7 +362,7 @@ impl Process {
     /// Scatter and its variants: blocks of the root, and where a member receives its own.
     pub fn scatter(
         &mut self,
-        sends: Option<Blocks>,
+        sends: Option<MemberBlocks>,
         received: Elements,
         root: c_int,
         communicator: c_int,
@@ -348,7 +373,7 @@ impl Process {
             true => (Call::Scatterv, Call::Iscatterv),
             false => (Call::Scatter, Call::Iscatter),
         };
-        let at_root = sends.as_ref().map(Blocks::bytes);
+        let at_root = sends.as_ref().map(MemberBlocks::bytes);
         let bytes = match &at_root {
             Some(bytes) => bytes[rank],
             None => received.bytes(self)?,
@@ -366,8 +391,12 @@ impl Process {
             bytes,
             counts,
             brings: sends.map(|sends| parted(&sends.pack_all())),
-            needs: if is_root { Needs::Nothing } else { Needs::Of(root as u32) },
-            part: Part::Of {
+            needs: if is_root {
+                Needs::Nothing
+            } else {
+                Needs::Of(root as u32)
+            },
+            part: ContributionPart::Of {
                 member: rank,
                 members: size,
             },
@@ -386,7 +415,7 @@ impl Process {
     pub fn allgather(
         &mut self,
         sent: Elements,
-        receives: Blocks,
+        receives: MemberBlocks,
         communicator: c_int,
         varies: bool,
     ) -> Outcome<Member> {
@@ -414,8 +443,8 @@ impl Process {
     /// Alltoall and its variants. Without blocks to send it is in place.
     pub fn alltoall(
         &mut self,
-        sends: Option<Blocks>,
-        receives: Blocks,
+        sends: Option<MemberBlocks>,
+        receives: MemberBlocks,
         communicator: c_int,
         varies: bool,
     ) -> Outcome<Member> {
@@ -431,7 +460,7 @@ impl Process {
             counts: varies.then(|| Counts::new(sent, received.clone())),
             brings: Some(parted(&from.pack_all())),
             needs: Needs::All,
-            part: Part::Of {
+            part: ContributionPart::Of {
                 member: rank,
                 members: size,
             },

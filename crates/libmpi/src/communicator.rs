@@ -1,23 +1,17 @@
 //! Communicators and groups of this rank.
 //!
 //! A communicator has a number for the simulator, which no other of the job has: rank r takes the numbers 1 + r,
-//! 1 + r + n, 1 + r + 2n, ... of n ranks, and the first member of a new communicator gives it one. Its members learn the
-//! number in the exchange that makes the communicator (MPI 4.1, section 7.4).
+//! 1 + r + n, 1 + r + 2n, ... of n ranks, and the first member of a new communicator gives it one. Its members learn
+//! the number in the exchange that makes the communicator (MPI 4.1, section 7.4).
 
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::Arc;
 
-use operation::{Call, Collective, Communicator as Number, Operation, Reduction, WORLD};
-use rank_channel::{Contribution, Needs};
+use operation::{Call, Communicator as Number, Operation, WORLD};
 
 use crate::abi::{self, class};
-use crate::error::{Failure, Handler, Outcome, Reaction};
-use crate::process::Process;
-
-/// Bytes of the mask in which MPICH's ranks agree on a context id, and of a colour and key, as recordings are replayed.
-const CONTEXT_BYTES: u64 = 256;
-const COLOR_BYTES: u64 = 8;
+use crate::failure::{Failure, Handler, Outcome, Reaction};
 
 /// A communicator.
 #[derive(Debug)]
@@ -37,10 +31,13 @@ pub(crate) struct Communicator {
 }
 
 impl Communicator {
-    fn new(number: Number, members: Arc<[u32]>, own: u32, made_by: Call) -> Communicator {
+    pub fn new(number: Number, members: Arc<[u32]>, own: u32, made_by: Call) -> Communicator {
         Communicator {
             number,
-            rank: members.iter().position(|member| *member == own).unwrap_or_default(),
+            rank: members
+                .iter()
+                .position(|member| *member == own)
+                .unwrap_or_default(),
             members,
             declared: number == WORLD,
             made_by,
@@ -82,7 +79,7 @@ impl Communicator {
 
 /// All communicators, groups and error handlers of a process.
 #[derive(Debug)]
-pub(crate) struct Communicators {
+pub(crate) struct CommunicatorTable {
     own: u32,
     ranks: u32,
     /// By index: the world, itself, and those that the program makes.
@@ -111,13 +108,13 @@ fn index_of(handle: c_int) -> Option<usize> {
     }
 }
 
-impl Communicators {
-    pub fn new(own: u32, ranks: u32) -> Communicators {
+impl CommunicatorTable {
+    pub fn new(own: u32, ranks: u32) -> CommunicatorTable {
         let world: Arc<[u32]> = (0..ranks).collect();
         let mut world = Communicator::new(WORLD, world, own, Call::Other);
         let mut itself = Communicator::new(1 + own, [own].into(), own, Call::Other);
         (world.name, itself.name) = ("MPI_COMM_WORLD".into(), "MPI_COMM_SELF".into());
-        Communicators {
+        CommunicatorTable {
             own,
             ranks,
             all: vec![Some(world), Some(itself)],
@@ -141,7 +138,7 @@ impl Communicators {
         found.ok_or_else(|| no_communicator(handle))
     }
 
-    /// As [`Communicators::get`], to change it.
+    /// As [`CommunicatorTable::get`], to change it.
     ///
     /// # Errors
     /// There is none.
@@ -150,7 +147,8 @@ impl Communicators {
         found.ok_or_else(|| no_communicator(handle))
     }
 
-    fn add(&mut self, communicator: Communicator) -> c_int {
+    /// A new communicator.
+    pub fn add(&mut self, communicator: Communicator) -> c_int {
         let free = (2..self.all.len()).find(|index| self.all[*index].is_none());
         let index = free.unwrap_or(self.all.len());
         match free {
@@ -158,6 +156,11 @@ impl Communicators {
             None => self.all.push(Some(communicator)),
         }
         handle_of(index)
+    }
+
+    /// This rank has given a number.
+    pub fn give(&mut self) {
+        self.given += 1;
     }
 
     /// Frees a communicator.
@@ -168,19 +171,26 @@ impl Communicators {
         self.get(handle)?;
         match index_of(handle) {
             Some(index) if index > 1 => self.all[index] = None,
-            _ => return Err(Failure::new(class::COMM, "a predefined communicator cannot be freed")),
+            _ => {
+                return Err(Failure::new(
+                    class::COMM,
+                    "a predefined communicator cannot be freed",
+                ));
+            }
         }
         Ok(())
     }
 
     /// The number of the next communicator that this rank gives one.
-    fn offered(&self) -> Number {
+    pub fn offered(&self) -> Number {
         (1 + self.own).saturating_add(self.given.saturating_mul(self.ranks))
     }
 
     /// What the error handler of a communicator does.
     pub fn reaction(&self, handle: c_int) -> Reaction {
-        let handler = self.get(handle).map_or(abi::ERRORS_ARE_FATAL, |c| c.error_handler);
+        let handler = self
+            .get(handle)
+            .map_or(abi::ERRORS_ARE_FATAL, |c| c.error_handler);
         let made = self.handlers.get((handler & abi::INDEX_BITS) as usize);
         match (handler, made) {
             (abi::ERRORS_RETURN, _) => Reaction::Return,
@@ -242,147 +252,6 @@ fn no_communicator(handle: c_int) -> Failure {
     match handle {
         abi::COMM_NULL => Failure::new(class::COMM, "MPI_COMM_NULL"),
         _ => Failure::new(class::COMM, format!("there is no communicator {handle:#x}")),
-    }
-}
-
-/// What a member brings to the exchange that makes communicators.
-#[derive(Clone, Copy)]
-struct Wish {
-    color: i32,
-    key: i32,
-    offered: Number,
-}
-
-impl Process {
-    /// Takes part in the exchange in which all members of a communicator say a wish. It takes the time of these
-    /// collectives.
-    fn exchange_wishes(
-        &mut self,
-        parent: c_int,
-        wish: Wish,
-        steps: &[(Collective, u64)],
-        call: Call,
-    ) -> Outcome<Vec<Wish>> {
-        if self.communicators.get(parent)?.size() == 1 {
-            return Ok(vec![wish]);
-        }
-        let number = self.simulated(parent)?;
-        let said = [
-            wish.color.to_le_bytes(),
-            wish.key.to_le_bytes(),
-            wish.offered.to_le_bytes(),
-        ];
-        let payload = self.store(&[said.as_flattened()])?;
-        let mut wishes = Vec::new();
-        for (step, (collective, bytes)) in steps.iter().enumerate() {
-            let operation = Operation::Collective {
-                collective: *collective,
-                communicator: number,
-                root: 0,
-                bytes: *bytes,
-                counts: None,
-                request: None,
-                reduction: (*collective == Collective::Allreduce).then_some(Reduction::Band),
-                call,
-            };
-            let contribution = match step {
-                0 => Contribution {
-                    payload,
-                    needs: Needs::All,
-                },
-                _ => Contribution::default(),
-            };
-            let reply = self.ask(operation, contribution);
-            for payload in reply.contributions.into_iter().flat_map(|(_, all)| all) {
-                let said = self.load(payload)?;
-                let word = |index: usize| -> [u8; 4] {
-                    let bytes = said.get(4 * index..4 * index + 4);
-                    bytes.and_then(|bytes| bytes.try_into().ok()).unwrap_or_default()
-                };
-                wishes.push(Wish {
-                    color: i32::from_le_bytes(word(0)),
-                    key: i32::from_le_bytes(word(1)),
-                    offered: u32::from_le_bytes(word(2)),
-                });
-            }
-        }
-        Ok(wishes)
-    }
-
-    /// The communicator of these members of a parent, by rank there, in this order. The first gives it its number.
-    fn make(&mut self, parent: c_int, members: &[usize], wishes: &[Wish], call: Call) -> Outcome<c_int> {
-        let from = self.communicators.get(parent)?;
-        let error_handler = from.error_handler;
-        let world: Arc<[u32]> = members.iter().map(|member| from.members[*member]).collect();
-        let own = self.communicators.own;
-        let number = wishes[members[0]].offered;
-        if number >= 1 << 30 {
-            return Err(Failure::new(class::OTHER, "too many communicators were made"));
-        }
-        if world[0] == own {
-            self.communicators.given += 1;
-        }
-        let communicator = Communicator {
-            error_handler,
-            ..Communicator::new(number, world, own, call)
-        };
-        Ok(self.communicators.add(communicator))
-    }
-
-    /// `MPI_Comm_split`. No communicator for a colour that is undefined.
-    pub fn split(&mut self, parent: c_int, color: Option<i32>, key: i32) -> Outcome<Option<c_int>> {
-        let wish = Wish {
-            color: color.unwrap_or(-1),
-            key,
-            offered: self.communicators.offered(),
-        };
-        let steps = [
-            (Collective::Allgather, COLOR_BYTES),
-            (Collective::Allreduce, CONTEXT_BYTES),
-        ];
-        let wishes = self.exchange_wishes(parent, wish, &steps, Call::CommSplit)?;
-        let Some(color) = color else { return Ok(None) };
-        let same = (0..wishes.len()).filter(|member| wishes[*member].color == color);
-        let mut members: Vec<usize> = same.collect();
-        // Equal keys keep their order.
-        members.sort_by_key(|member| wishes[*member].key);
-        self.make(parent, &members, &wishes, Call::CommSplit).map(Some)
-    }
-
-    /// `MPI_Comm_dup` without attributes, and what else makes communicators of the same cost: of all members, or of
-    /// those of a group.
-    pub fn duplicate(
-        &mut self,
-        parent: c_int,
-        members: Option<&[usize]>,
-        call: Call,
-    ) -> Outcome<Option<c_int>> {
-        let wish = Wish {
-            color: 0,
-            key: 0,
-            offered: self.communicators.offered(),
-        };
-        let steps = [(Collective::Allreduce, CONTEXT_BYTES)];
-        let wishes = self.exchange_wishes(parent, wish, &steps, call)?;
-        let all: Vec<usize> = (0..wishes.len()).collect();
-        let members = members.unwrap_or(&all);
-        let own = self.communicators.get(parent)?.rank;
-        match members.contains(&own) {
-            true => self.make(parent, members, &wishes, call).map(Some),
-            false => Ok(None),
-        }
-    }
-
-    /// How two communicators compare.
-    pub fn compare(&self, one: c_int, other: c_int) -> Outcome<c_int> {
-        let (first, second) = (self.communicators.get(one)?, self.communicators.get(other)?);
-        Ok(match one == other {
-            true => abi::IDENT,
-            false => match compare_groups(&first.members, &second.members) {
-                abi::IDENT => abi::CONGRUENT,
-                differ => differ,
-            },
-        })
     }
 }
 

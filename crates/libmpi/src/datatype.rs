@@ -9,7 +9,7 @@ use std::slice;
 use std::sync::Arc;
 
 use crate::abi::{self, class};
-use crate::error::{Failure, Outcome};
+use crate::failure::{Failure, Outcome};
 
 /// What the bytes of a predefined type mean, for reductions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ use Basic::*;
 
 /// A run of bytes of one basic type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct ByteRun {
     /// From the start of the element.
     pub offset: isize,
     pub bytes: usize,
@@ -56,7 +56,7 @@ pub(crate) struct Run {
 /// A datatype.
 #[derive(Clone, Debug)]
 pub(crate) struct Datatype {
-    pub runs: Arc<[Run]>,
+    pub runs: Arc<[ByteRun]>,
     /// Bytes of data in an element.
     pub size: usize,
     pub lower_bound: isize,
@@ -66,7 +66,7 @@ pub(crate) struct Datatype {
 impl Datatype {
     fn predefined(size: usize, extent: isize, basic: Basic) -> Datatype {
         // A pair of a short and an int has a gap; all other pairs have their data at the front.
-        let run = |offset, bytes| Run { offset, bytes, basic };
+        let run = |offset, bytes| ByteRun { offset, bytes, basic };
         let runs = match basic {
             I16Index => vec![run(0, 2), run(4, 4)],
             _ if size == 0 => Vec::new(),
@@ -83,7 +83,7 @@ impl Datatype {
     /// Elements of other types at displacements in bytes, with counts: what `MPI_Type_create_struct` makes, without the
     /// rounding of its extent.
     pub fn of_parts(parts: &[(isize, usize, &Datatype)]) -> Datatype {
-        let mut runs: Vec<Run> = Vec::new();
+        let mut runs: Vec<ByteRun> = Vec::new();
         let (mut lower, mut upper, mut size) = (isize::MAX, isize::MIN, 0);
         for (displacement, count, part) in parts {
             for index in 0..*count as isize {
@@ -93,10 +93,12 @@ impl Datatype {
                 for run in part.runs.iter() {
                     let offset = at + run.offset;
                     match runs.last_mut() {
-                        Some(last) if last.basic == run.basic && last.offset + last.bytes as isize == offset => {
+                        Some(last)
+                            if last.basic == run.basic && last.offset + last.bytes as isize == offset =>
+                        {
                             last.bytes += run.bytes;
                         }
-                        _ => runs.push(Run { offset, ..*run }),
+                        _ => runs.push(ByteRun { offset, ..*run }),
                     }
                 }
             }
@@ -128,7 +130,11 @@ impl Datatype {
 
     /// The part of an array, with the extent of the whole array: sizes of the array, sizes of the part, starts. The
     /// last dimension is the fastest in C, the first one in Fortran.
-    pub fn subarray(&self, (sizes, parts, starts): (&[c_int], &[c_int], &[c_int]), fortran: bool) -> Datatype {
+    pub fn subarray(
+        &self,
+        (sizes, parts, starts): (&[c_int], &[c_int], &[c_int]),
+        fortran: bool,
+    ) -> Datatype {
         let mut made = self.clone();
         // Bytes between neighbours in the dimension.
         let mut stride = self.extent;
@@ -246,19 +252,19 @@ pub(crate) fn element(buffer: *mut c_void, extent: isize, index: isize) -> *mut 
 
 /// All datatypes of a process.
 #[derive(Debug)]
-pub(crate) struct Datatypes {
+pub(crate) struct DatatypeTable {
     predefined: HashMap<c_int, Datatype>,
     /// Made by the program; freed places are used again.
     made: Vec<Option<Datatype>>,
     free: Vec<usize>,
 }
 
-impl Default for Datatypes {
-    fn default() -> Datatypes {
+impl Default for DatatypeTable {
+    fn default() -> DatatypeTable {
         let predefined = PREDEFINED.iter().map(|&(_, handle, size, extent, basic)| {
             (handle as c_int, Datatype::predefined(size, extent, basic))
         });
-        Datatypes {
+        DatatypeTable {
             predefined: predefined.collect(),
             made: Vec::new(),
             free: Vec::new(),
@@ -272,7 +278,7 @@ pub(crate) fn predefined_name(handle: c_int) -> Option<&'static str> {
     found.map(|row| row.0)
 }
 
-impl Datatypes {
+impl DatatypeTable {
     fn made_index(handle: c_int) -> Option<usize> {
         let index = handle.wrapping_sub(abi::DATATYPE);
         (0..=abi::INDEX_BITS).contains(&index).then_some(index as usize)
@@ -283,11 +289,14 @@ impl Datatypes {
     /// # Errors
     /// There is none.
     pub fn get(&self, handle: c_int) -> Outcome<&Datatype> {
-        let made = || Datatypes::made_index(handle).and_then(|index| self.made.get(index)?.as_ref());
+        let made = || DatatypeTable::made_index(handle).and_then(|index| self.made.get(index)?.as_ref());
         match self.predefined.get(&handle).or_else(made) {
             Some(datatype) => Ok(datatype),
             None if handle == abi::DATATYPE_NULL => Err(Failure::new(class::TYPE, "MPI_DATATYPE_NULL")),
-            None => Err(Failure::new(class::TYPE, format!("there is no datatype {handle:#x}"))),
+            None => Err(Failure::new(
+                class::TYPE,
+                format!("there is no datatype {handle:#x}"),
+            )),
         }
     }
 
@@ -312,7 +321,7 @@ impl Datatypes {
     /// It is none of those.
     pub fn remove(&mut self, handle: c_int) -> Outcome<()> {
         self.get(handle)?;
-        let index = Datatypes::made_index(handle);
+        let index = DatatypeTable::made_index(handle);
         match index.and_then(|index| self.made.get_mut(index)?.take().map(|_| index)) {
             Some(index) => self.free.push(index),
             None => return Err(Failure::new(class::TYPE, "a predefined datatype cannot be freed")),

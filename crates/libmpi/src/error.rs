@@ -1,51 +1,12 @@
-//! Errors of calls, and what the error handlers of communicators do with them.
+//! What the error handlers of communicators do with failures.
 
 use std::ffi::c_int;
 
 use rank_channel::Post;
 
 use crate::abi::{self, class};
+use crate::failure::{Outcome, Reaction};
 use crate::process::{self, Process};
-
-/// Why a call fails.
-#[derive(Clone, Debug)]
-pub(crate) struct Failure {
-    pub class: c_int,
-    pub text: String,
-    /// The communicator whose error handler decides; `MPI_COMM_SELF`'s for others.
-    pub communicator: Option<c_int>,
-}
-
-pub(crate) type Outcome<T> = Result<T, Failure>;
-
-impl Failure {
-    pub fn new(class: c_int, text: impl Into<String>) -> Failure {
-        Failure {
-            class,
-            text: text.into(),
-            communicator: None,
-        }
-    }
-
-    /// With the communicator in which it happened.
-    pub fn on(self, communicator: c_int) -> Failure {
-        Failure {
-            communicator: Some(communicator),
-            ..self
-        }
-    }
-}
-
-/// An error handler that the program has made.
-pub(crate) type Handler = unsafe extern "C" fn(*mut c_int, *mut c_int, ...);
-
-/// What the error handler of a communicator does.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Reaction {
-    Fatal,
-    Return,
-    Call(Handler),
-}
 
 /// Ends the run: the simulator says why, and ends all other ranks.
 pub(crate) fn abort(process: &mut Process, status: c_int, message: String) -> ! {
@@ -75,7 +36,7 @@ pub(crate) fn code(call: &str, outcome: Outcome<()>) -> c_int {
             debug_assert!(aborted.is_err());
             failure.class
         }
-        // Before MPI_Init or after MPI_Finalize nobody hears us.
+        // Before MPI_Init or after MPI_Finalize there is no simulator to tell.
         Err(_) => {
             eprintln!("{message}");
             std::process::exit(1)

@@ -10,12 +10,16 @@
 #![allow(unsafe_code)] // the library is called from C with pointers; functions say what they trust
 
 mod abi;
+mod attribute_calls;
 mod attributes;
 mod collective;
 mod communicator;
+mod completion;
 mod datatype;
 mod error;
 mod face;
+mod failure;
+mod new_communicators;
 mod point_to_point;
 mod process;
 mod reduction;

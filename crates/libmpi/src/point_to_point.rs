@@ -3,12 +3,13 @@
 use std::ffi::{c_int, c_void};
 
 use operation::{Call, Operation, ReceivedMessage};
-use rank_channel::{Contribution, Payload, Reply};
+use rank_channel::{Payload, PostedData, Reply};
 
-use crate::abi::{self, Status, class};
-use crate::error::{Failure, Outcome};
+use crate::abi::{self, MpiStatus, class};
+use crate::failure::{Failure, Outcome};
 use crate::process::Process;
-use crate::request::{Found, Pending, Starter, Target};
+use crate::process::Starter;
+use crate::request::{ActiveRequest, Found, Target};
 
 /// A mode of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,13 +89,13 @@ impl Elements {
 
 /// Peer, tag and communicator of a message.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Envelope {
+pub(crate) struct MessageEnvelope {
     pub peer: c_int,
     pub tag: c_int,
     pub communicator: c_int,
 }
 
-impl Envelope {
+impl MessageEnvelope {
     /// Destination and tag; `None` for `MPI_PROC_NULL`.
     fn destination(self, process: &Process) -> Outcome<Option<(u32, u32)>> {
         let check = || {
@@ -134,14 +135,18 @@ pub(crate) enum Probed {
 }
 
 fn first_message(reply: &Reply) -> (Option<ReceivedMessage>, Option<Payload>) {
-    let message = reply.answer.completed.iter().find_map(|completed| completed.message);
+    let message = reply
+        .answer
+        .completed
+        .iter()
+        .find_map(|completed| completed.message);
     (message, reply.messages.first().map(|(_, payload)| *payload))
 }
 
 impl Process {
     fn send_operation(
         &mut self,
-        envelope: Envelope,
+        envelope: MessageEnvelope,
         elements: Elements,
         request: Option<u64>,
         call: Call,
@@ -163,15 +168,15 @@ impl Process {
     }
 
     /// A blocking send.
-    pub fn send(&mut self, envelope: Envelope, elements: Elements, mode: Mode) -> Outcome<()> {
+    pub fn send(&mut self, envelope: MessageEnvelope, elements: Elements, mode: Mode) -> Outcome<()> {
         let prepared = self.send_operation(envelope, elements, None, mode.call(true))?;
         match prepared {
             None => {}
             // The receiver has come, so the program may rely on what it did before.
             Some((operation, payload)) if mode == Mode::Synchronous => {
-                let contribution = Contribution {
+                let contribution = PostedData {
                     payload,
-                    ..Contribution::default()
+                    ..PostedData::default()
                 };
                 self.ask(operation, contribution);
             }
@@ -181,34 +186,40 @@ impl Process {
     }
 
     /// Starts a send under a number.
-    fn start_send(&mut self, envelope: Envelope, elements: Elements, mode: Mode, number: u64) -> Outcome<Pending> {
+    fn start_send(
+        &mut self,
+        envelope: MessageEnvelope,
+        elements: Elements,
+        mode: Mode,
+        number: u64,
+    ) -> Outcome<ActiveRequest> {
         let prepared = self.send_operation(envelope, elements, Some(number), mode.call(false))?;
         let Some((operation, payload)) = prepared else {
-            return Ok(Pending::Complete(Status::of_proc_null()));
+            return Ok(ActiveRequest::Complete(MpiStatus::of_proc_null()));
         };
         self.post(operation, payload);
-        Ok(Pending::Send)
+        Ok(ActiveRequest::Send)
     }
 
     /// A non-blocking send.
-    pub fn isend(&mut self, envelope: Envelope, elements: Elements, mode: Mode) -> Outcome<c_int> {
+    pub fn isend(&mut self, envelope: MessageEnvelope, elements: Elements, mode: Mode) -> Outcome<c_int> {
         let number = self.requests.next_number();
         let pending = self.start_send(envelope, elements, mode, number)?;
-        Ok(self.requests.add(Some(pending), None))
+        Ok(self.requests.add(Some(pending), false))
     }
 
     /// A persistent send.
-    pub fn send_init(&mut self, envelope: Envelope, elements: Elements, mode: Mode) -> Outcome<c_int> {
+    pub fn send_init(&mut self, envelope: MessageEnvelope, elements: Elements, mode: Mode) -> Outcome<c_int> {
         envelope.destination(self)?;
         self.datatypes.get(elements.datatype)?;
         let starter: Starter =
             Box::new(move |process, number| process.start_send(envelope, elements, mode, number));
-        Ok(self.requests.add(None, Some(starter)))
+        Ok(self.add_persistent(starter))
     }
 
     fn receive_operation(
         &mut self,
-        envelope: Envelope,
+        envelope: MessageEnvelope,
         target: &Target,
         request: Option<u64>,
         call: Call,
@@ -227,12 +238,12 @@ impl Process {
     }
 
     /// A blocking receive.
-    pub fn receive(&mut self, envelope: Envelope, elements: Elements) -> Outcome<Status> {
+    pub fn receive(&mut self, envelope: MessageEnvelope, elements: Elements) -> Outcome<MpiStatus> {
         let target = elements.target(self)?;
         let Some(operation) = self.receive_operation(envelope, &target, None, Call::Recv)? else {
-            return Ok(Status::of_proc_null());
+            return Ok(MpiStatus::of_proc_null());
         };
-        let reply = self.ask(operation, Contribution::default());
+        let reply = self.ask(operation, PostedData::default());
         let (message, payload) = first_message(&reply);
         let message = message.ok_or_else(|| Failure::new(class::INTERN, "a receive without a message"))?;
         target
@@ -241,52 +252,58 @@ impl Process {
     }
 
     /// Starts a receive under a number.
-    fn start_receive(&mut self, envelope: Envelope, elements: Elements, number: u64, call: Call) -> Outcome<Pending> {
+    fn start_receive(
+        &mut self,
+        envelope: MessageEnvelope,
+        elements: Elements,
+        number: u64,
+        call: Call,
+    ) -> Outcome<ActiveRequest> {
         let target = elements.target(self)?;
         let Some(operation) = self.receive_operation(envelope, &target, Some(number), call)? else {
-            return Ok(Pending::Complete(Status::of_proc_null()));
+            return Ok(ActiveRequest::Complete(MpiStatus::of_proc_null()));
         };
         self.post(operation, None);
-        Ok(Pending::Receive(target))
+        Ok(ActiveRequest::Receive(target))
     }
 
     /// A non-blocking receive.
-    pub fn ireceive(&mut self, envelope: Envelope, elements: Elements) -> Outcome<c_int> {
+    pub fn ireceive(&mut self, envelope: MessageEnvelope, elements: Elements) -> Outcome<c_int> {
         let number = self.requests.next_number();
         let pending = self.start_receive(envelope, elements, number, Call::Irecv)?;
-        Ok(self.requests.add(Some(pending), None))
+        Ok(self.requests.add(Some(pending), false))
     }
 
     /// A persistent receive.
-    pub fn receive_init(&mut self, envelope: Envelope, elements: Elements) -> Outcome<c_int> {
+    pub fn receive_init(&mut self, envelope: MessageEnvelope, elements: Elements) -> Outcome<c_int> {
         envelope.source(self)?;
         self.datatypes.get(elements.datatype)?;
         let starter: Starter =
             Box::new(move |process, number| process.start_receive(envelope, elements, number, Call::Irecv));
-        Ok(self.requests.add(None, Some(starter)))
+        Ok(self.add_persistent(starter))
     }
 
     /// A send and a receive at once. The operations are those that recordings of it give.
     pub fn exchange(
         &mut self,
-        (to, sent): (Envelope, Elements),
-        (from, received): (Envelope, Elements),
-    ) -> Outcome<Status> {
+        (to, sent): (MessageEnvelope, Elements),
+        (from, received): (MessageEnvelope, Elements),
+    ) -> Outcome<MpiStatus> {
         let call = Call::Sendrecv;
         to.destination(self)?;
         let mut handles = Vec::new();
         let number = self.requests.next_number();
         let pending = self.start_receive(from, received, number, call)?;
-        handles.push(self.requests.add(Some(pending), None));
+        handles.push(self.requests.add(Some(pending), false));
         let number = self.requests.next_number();
         let pending = match self.send_operation(to, sent, Some(number), call)? {
-            None => Pending::Complete(Status::of_proc_null()),
+            None => ActiveRequest::Complete(MpiStatus::of_proc_null()),
             Some((operation, payload)) => {
                 self.post(operation, payload);
-                Pending::Send
+                ActiveRequest::Send
             }
         };
-        handles.push(self.requests.add(Some(pending), None));
+        handles.push(self.requests.add(Some(pending), false));
         let Found { complete, .. } = self.wait_all(&mut handles, call)?;
         let (_, status) = complete
             .into_iter()
@@ -296,7 +313,7 @@ impl Process {
     }
 
     /// Looks for a message, or waits for one.
-    pub fn probe(&mut self, envelope: Envelope, blocks: bool) -> Outcome<Probed> {
+    pub fn probe(&mut self, envelope: MessageEnvelope, blocks: bool) -> Outcome<Probed> {
         let Some((from, tag)) = envelope.source(self)? else {
             return Ok(Probed::NoProcess);
         };
@@ -315,12 +332,12 @@ impl Process {
                 call: Call::Iprobe,
             },
         };
-        let reply = self.ask(operation, Contribution::default());
+        let reply = self.ask(operation, PostedData::default());
         Ok(first_message(&reply).0.map_or(Probed::Nothing, Probed::Message))
     }
 
     /// Looks for a message, or waits for one, and takes it: its handle.
-    pub fn matched_probe(&mut self, envelope: Envelope, blocks: bool) -> Outcome<(Probed, c_int)> {
+    pub fn matched_probe(&mut self, envelope: MessageEnvelope, blocks: bool) -> Outcome<(Probed, c_int)> {
         let Some((from, tag)) = envelope.source(self)? else {
             return Ok((Probed::NoProcess, abi::MESSAGE_NO_PROC));
         };
@@ -334,7 +351,7 @@ impl Process {
             blocks,
             call: if blocks { Call::Mprobe } else { Call::Improbe },
         };
-        let reply = self.ask(operation, Contribution::default());
+        let reply = self.ask(operation, PostedData::default());
         let Some(message) = first_message(&reply).0 else {
             return Ok((Probed::Nothing, abi::MESSAGE_NULL));
         };
@@ -353,17 +370,20 @@ impl Process {
             false => None,
         };
         if taken.is_none() {
-            return Err(Failure::new(class::REQUEST, format!("there is no message {handle:#x}")));
+            return Err(Failure::new(
+                class::REQUEST,
+                format!("there is no message {handle:#x}"),
+            ));
         }
         *handle = abi::MESSAGE_NULL;
         Ok(index as u64)
     }
 
     /// Receives a message that a probe has taken.
-    pub fn receive_matched(&mut self, elements: Elements, handle: &mut c_int) -> Outcome<Status> {
+    pub fn receive_matched(&mut self, elements: Elements, handle: &mut c_int) -> Outcome<MpiStatus> {
         if *handle == abi::MESSAGE_NO_PROC {
             *handle = abi::MESSAGE_NULL;
-            return Ok(Status::of_proc_null());
+            return Ok(MpiStatus::of_proc_null());
         }
         let target = elements.target(self)?;
         let operation = Operation::ReceiveMatched {
@@ -372,7 +392,7 @@ impl Process {
             request: None,
             call: Call::Mrecv,
         };
-        let reply = self.ask(operation, Contribution::default());
+        let reply = self.ask(operation, PostedData::default());
         let (message, payload) = first_message(&reply);
         let message = message.ok_or_else(|| Failure::new(class::INTERN, "a receive without a message"))?;
         target.fill(self, message, payload)
@@ -385,7 +405,7 @@ impl Process {
         let pending = match *handle {
             abi::MESSAGE_NO_PROC => {
                 *handle = abi::MESSAGE_NULL;
-                Pending::Complete(Status::of_proc_null())
+                ActiveRequest::Complete(MpiStatus::of_proc_null())
             }
             _ => {
                 let operation = Operation::ReceiveMatched {
@@ -395,23 +415,30 @@ impl Process {
                     call: Call::Imrecv,
                 };
                 self.post(operation, None);
-                Pending::Receive(target)
+                ActiveRequest::Receive(target)
             }
         };
-        Ok(self.requests.add(Some(pending), None))
+        Ok(self.requests.add(Some(pending), false))
+    }
+
+    /// A persistent request that is not active.
+    pub fn add_persistent(&mut self, starter: Starter) -> c_int {
+        let handle = self.requests.add(None, true);
+        self.starters.insert(handle, starter);
+        handle
     }
 
     /// Starts a persistent request.
     pub fn start(&mut self, handle: c_int) -> Outcome<()> {
         let number = self.requests.index_of(handle)?;
-        let starter = self.requests.take_starter(handle)?;
+        if self.requests.is_active(handle)? {
+            return Err(Failure::new(class::REQUEST, "the request is active already"));
+        }
+        let starter = self.starters.remove(&handle);
+        let starter = starter.ok_or_else(|| Failure::new(class::REQUEST, "the request is not persistent"))?;
         let started = starter(self, number);
-        let (pending, failure) = match started {
-            Ok(pending) => (Some(pending), None),
-            Err(failure) => (None, Some(failure)),
-        };
-        self.requests.start(handle, starter, pending)?;
-        failure.map_or(Ok(()), Err)
+        self.starters.insert(handle, starter);
+        self.requests.start(handle, started?)
     }
 
     /// Cancels a receive that has no message yet; sends go on.

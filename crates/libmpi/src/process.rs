@@ -1,37 +1,43 @@
 //! The state of this rank's process, and how it speaks with the simulator.
 
+use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::{Mutex, PoisonError};
 
 use operation::{Communicator, Operation};
-use rank_channel::{CHANNEL, Contribution, Payload, Post, RankEnd, Reply};
+use rank_channel::{CHANNEL, Payload, Post, PostedData, RankEnd, Reply};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::abi::class;
-use crate::attributes::Attributes;
-use crate::communicator::Communicators;
-use crate::datatype::Datatypes;
-use crate::error::{Failure, Outcome};
-use crate::reduction::Operations;
-use crate::request::Requests;
+use crate::attributes::AttributeKeys;
+use crate::communicator::CommunicatorTable;
+use crate::datatype::DatatypeTable;
+use crate::failure::{Failure, Outcome};
+use crate::reduction::ReductionTable;
+use crate::request::{ActiveRequest, RequestTable};
 
 /// Where the process is.
-enum Stage {
+enum ProcessStage {
     Before,
     Running(Box<Process>),
     After,
 }
 
-static STAGE: Mutex<Stage> = Mutex::new(Stage::Before);
+static STAGE: Mutex<ProcessStage> = Mutex::new(ProcessStage::Before);
+
+/// What starts a persistent request, under its number.
+pub(crate) type Starter = Box<dyn Fn(&mut Process, u64) -> Outcome<ActiveRequest> + Send>;
 
 /// A rank between `MPI_Init` and `MPI_Finalize`.
 pub(crate) struct Process {
     pub end: RankEnd,
-    pub communicators: Communicators,
-    pub datatypes: Datatypes,
-    pub operations: Operations,
-    pub requests: Requests,
-    pub attributes: Attributes,
+    pub communicators: CommunicatorTable,
+    pub datatypes: DatatypeTable,
+    pub operations: ReductionTable,
+    pub requests: RequestTable,
+    /// By handle of a persistent request.
+    pub starters: HashMap<c_int, Starter>,
+    pub attributes: AttributeKeys,
     /// CPU time of this thread at the end of the last call that the simulator was told, in ns; `None` if computation
     /// does not count.
     mark: Option<u64>,
@@ -51,9 +57,9 @@ fn cpu_ns() -> u64 {
 /// It is not between `MPI_Init` and `MPI_Finalize`.
 pub(crate) fn with<T>(act: impl FnOnce(&mut Process) -> Outcome<T>) -> Outcome<T> {
     match &mut *STAGE.lock().unwrap_or_else(PoisonError::into_inner) {
-        Stage::Running(process) => act(process),
-        Stage::Before => Err(Failure::new(class::OTHER, "called before MPI_Init")),
-        Stage::After => Err(Failure::new(class::OTHER, "called after MPI_Finalize")),
+        ProcessStage::Running(process) => act(process),
+        ProcessStage::Before => Err(Failure::new(class::OTHER, "called before MPI_Init")),
+        ProcessStage::After => Err(Failure::new(class::OTHER, "called after MPI_Finalize")),
     }
 }
 
@@ -63,7 +69,7 @@ pub(crate) fn with<T>(act: impl FnOnce(&mut Process) -> Outcome<T>) -> Outcome<T
 /// It was called before, or the process was not started by the simulator.
 pub(crate) fn initialize() -> Outcome<()> {
     let mut stage = STAGE.lock().unwrap_or_else(PoisonError::into_inner);
-    if !matches!(*stage, Stage::Before) {
+    if !matches!(*stage, ProcessStage::Before) {
         return Err(Failure::new(class::OTHER, "called a second time"));
     }
     let end = match RankEnd::of_environment() {
@@ -81,14 +87,15 @@ pub(crate) fn initialize() -> Outcome<()> {
         }
     };
     let (rank, ranks) = (end.rank(), end.ranks());
-    *stage = Stage::Running(Box::new(Process {
+    *stage = ProcessStage::Running(Box::new(Process {
         mark: end.measures().then(cpu_ns),
         end,
-        communicators: Communicators::new(rank, ranks),
-        datatypes: Datatypes::default(),
-        operations: Operations::default(),
-        requests: Requests::default(),
-        attributes: Attributes::new(ranks),
+        communicators: CommunicatorTable::new(rank, ranks),
+        datatypes: DatatypeTable::default(),
+        operations: ReductionTable::default(),
+        requests: RequestTable::default(),
+        starters: HashMap::new(),
+        attributes: AttributeKeys::new(ranks),
         asked_clock: false,
     }));
     Ok(())
@@ -101,16 +108,16 @@ pub(crate) fn finalize() -> Outcome<()> {
         process.end.end(&Post::Finished);
         Ok(())
     })?;
-    *STAGE.lock().unwrap_or_else(PoisonError::into_inner) = Stage::After;
+    *STAGE.lock().unwrap_or_else(PoisonError::into_inner) = ProcessStage::After;
     Ok(())
 }
 
 /// Whether `MPI_Init` was called, and `MPI_Finalize`.
 pub(crate) fn stage() -> (bool, bool) {
     match *STAGE.lock().unwrap_or_else(PoisonError::into_inner) {
-        Stage::Before => (false, false),
-        Stage::Running(_) => (true, false),
-        Stage::After => (true, true),
+        ProcessStage::Before => (false, false),
+        ProcessStage::Running(_) => (true, false),
+        ProcessStage::After => (true, true),
     }
 }
 
@@ -131,15 +138,15 @@ impl Process {
 
     /// Posts an operation whose end the program need not see.
     pub fn post(&mut self, operation: Operation, payload: Option<Payload>) {
-        let contribution = Contribution {
+        let contribution = PostedData {
             payload,
-            ..Contribution::default()
+            ..PostedData::default()
         };
         self.post_collective(operation, contribution);
     }
 
     /// Posts a collective whose end the program need not see now.
-    pub fn post_collective(&mut self, operation: Operation, contribution: Contribution) {
+    pub fn post_collective(&mut self, operation: Operation, contribution: PostedData) {
         self.compute();
         self.asked_clock = false;
         self.end.post(&Post::Operation {
@@ -150,7 +157,7 @@ impl Process {
     }
 
     /// Posts an operation and waits for its end.
-    pub fn ask(&mut self, operation: Operation, contribution: Contribution) -> Reply {
+    pub fn ask(&mut self, operation: Operation, contribution: PostedData) -> Reply {
         self.compute();
         self.asked_clock = false;
         let reply = self.end.ask(&Post::Operation {

@@ -7,7 +7,7 @@ use operation::Reduction;
 
 use crate::abi::{self, class};
 use crate::datatype::{Basic, Datatype};
-use crate::error::{Failure, Outcome};
+use crate::failure::{Failure, Outcome};
 
 /// A reduction that the program has made: combines elements of the first buffer into the second.
 pub(crate) type UserFunction = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut c_int);
@@ -25,9 +25,9 @@ pub(crate) enum Combining {
 
 /// All reductions that the program has made.
 #[derive(Debug, Default)]
-pub(crate) struct Operations(Vec<Option<(UserFunction, bool)>>);
+pub(crate) struct ReductionTable(Vec<Option<(UserFunction, bool)>>);
 
-impl Operations {
+impl ReductionTable {
     /// The reduction of a handle.
     ///
     /// # Errors
@@ -46,7 +46,10 @@ impl Operations {
         match made {
             Some((function, _)) => Ok(Combining::Made(function)),
             None if handle == abi::OP_NULL => Err(Failure::new(class::OP, "MPI_OP_NULL")),
-            None => Err(Failure::new(class::OP, format!("there is no operation {handle:#x}"))),
+            None => Err(Failure::new(
+                class::OP,
+                format!("there is no operation {handle:#x}"),
+            )),
         }
     }
 
@@ -103,7 +106,9 @@ impl Combining {
             return Ok(());
         };
         let taken = datatype.size == 0
-            || datatype.basic().is_some_and(|basic| combine(reduction, basic, &mut [], &[]).is_some());
+            || datatype
+                .basic()
+                .is_some_and(|basic| combine(reduction, basic, &mut [], &[]).is_some());
         match taken {
             true => Ok(()),
             false => Err(Failure::new(
@@ -117,7 +122,12 @@ impl Combining {
     ///
     /// # Errors
     /// It does not take such elements.
-    pub fn apply(self, (handle, datatype): (c_int, &Datatype), earlier: &[u8], later: &mut [u8]) -> Outcome<()> {
+    pub fn apply(
+        self,
+        (handle, datatype): (c_int, &Datatype),
+        earlier: &[u8],
+        later: &mut [u8],
+    ) -> Outcome<()> {
         match self {
             Combining::Predefined(reduction) => {
                 let basic = datatype.basic().unwrap_or(Basic::Opaque);
@@ -217,7 +227,10 @@ macro_rules! complex {
             _ => return None,
         };
         let part = |bytes: &[u8]| <$type>::from_ne_bytes(bytes.try_into().expect("a chunk"));
-        for (later, earlier) in $later.chunks_exact_mut(2 * PART).zip($earlier.chunks_exact(2 * PART)) {
+        for (later, earlier) in $later
+            .chunks_exact_mut(2 * PART)
+            .zip($earlier.chunks_exact(2 * PART))
+        {
             let (a, b) = (part(&earlier[..PART]), part(&earlier[PART..]));
             let (c, d) = (part(&later[..PART]), part(&later[PART..]));
             let (real, imaginary) = match is_product {

@@ -1,7 +1,7 @@
 //! The data that the ranks of a job exchange: where the bytes of messages and contributions to collectives are.
 //!
-//! The simulator decides which message a receive takes, and when a collective is complete for a member. The bytes stay in
-//! the shared memory until their last reader has copied them.
+//! The simulator decides which message a receive takes, and when a collective is complete for a member. The bytes stay
+//! in the shared memory until their last reader has copied them.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,7 +23,7 @@ struct Gathered {
 
 /// The data of a job under way.
 #[derive(Debug)]
-pub(crate) struct Exchange {
+pub(crate) struct DataExchange {
     messages: Mutex<HashMap<SentMessage, Payload>>,
     collectives: Mutex<HashMap<CollectiveKey, Gathered>>,
     /// Payloads that are read, by sender.
@@ -34,10 +34,10 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Exchange {
+impl DataExchange {
     /// Nothing is under way.
-    pub fn new(ranks: u32) -> Exchange {
-        Exchange {
+    pub fn new(ranks: u32) -> DataExchange {
+        DataExchange {
             messages: Mutex::default(),
             collectives: Mutex::default(),
             released: (0..ranks).map(|_| Mutex::default()).collect(),
@@ -54,14 +54,14 @@ impl Exchange {
         locked(&self.messages).remove(&message)
     }
 
-    /// Nobody reads a payload any more.
+    /// A payload is read to its last reader.
     pub fn release(&self, payload: Payload) {
         if let Some(released) = self.released.get(payload.sender() as usize) {
             locked(released).push(payload);
         }
     }
 
-    /// The payloads of a rank that nobody reads any more.
+    /// The payloads of a rank that have no reader left.
     pub fn take_released(&self, rank: u32) -> Vec<Payload> {
         std::mem::take(&mut *locked(&self.released[rank as usize]))
     }

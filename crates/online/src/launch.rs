@@ -60,7 +60,7 @@ struct Watched {
 
 /// What the threads of the simulator and the one that watches share.
 #[derive(Debug)]
-struct Watch {
+struct ProcessWatch {
     memory: Arc<SharedMemory>,
     ranks: Vec<Watched>,
     /// Whether what still runs is to be ended.
@@ -70,7 +70,7 @@ struct Watch {
 /// The processes of a job. What still runs ends when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Launched {
-    watch: Arc<Watch>,
+    watch: Arc<ProcessWatch>,
     watcher: Mutex<Option<JoinHandle<()>>>,
     /// The folder with our library under the names that programs ask for.
     _folder: TempDir,
@@ -89,7 +89,7 @@ impl Launched {
             lives: Arc::new(AtomicBool::new(true)),
             status: Mutex::new(None),
         };
-        let watch = Arc::new(Watch {
+        let watch = Arc::new(ProcessWatch {
             ranks: (0..memory.ranks()).map(watched).collect(),
             memory,
             ends: AtomicBool::new(false),
@@ -170,7 +170,7 @@ fn before(folder: &Path, others: Option<OsString>) -> OsString {
     list.join(OsStr::new(":"))
 }
 
-impl Watch {
+impl ProcessWatch {
     fn status(&self, rank: u32) -> Option<RankStatus> {
         let status = &self.ranks[rank as usize].status;
         *status.lock().unwrap_or_else(PoisonError::into_inner)

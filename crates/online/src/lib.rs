@@ -1,12 +1,13 @@
-//! Real MPI programs as workloads: one process of the operating system for each rank, whose MPI library is ours and says
-//! every call to the simulator (online simulation, as in SimGrid's SMPI, but without changed builds).
+//! Real MPI programs as workloads: one process of the operating system for each rank, whose MPI library is ours and
+//! says every call to the simulator (online simulation, as in SimGrid's SMPI, but without changed builds).
 //!
-//! `section` reads the table of a job, `launch` starts and ends the processes, `program` translates what a rank posts
-//! to operations, `exchange` has the data that ranks exchange. Linux only.
+//! `section` reads the table of a job, `job` is one run of it, `launch` starts and ends the processes, `program`
+//! translates what a rank posts to operations, `exchange` has the data that ranks exchange. Linux only.
 
 #![cfg(target_os = "linux")]
 
 mod exchange;
+mod job;
 mod launch;
 mod program;
 mod section;

@@ -3,18 +3,18 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rank_channel::{Contribution, Needs, Payload, Post, Reply, SimulatorEnd};
+use rank_channel::{Needs, Payload, Post, PostedData, Reply, SimulatorEnd};
 use workload::{Answer, Call, Communicator, Operation, Program, SentMessage, Takes, TraceError, WORLD};
 
 use crate::exchange::CollectiveKey;
+use crate::job::OnlineJob;
 use crate::launch::Launched;
-use crate::section::OnlineJob;
 
 /// A collective in which the rank takes part: which one, and what it needs at the end.
 type Joined = (CollectiveKey, Needs);
 
 /// The program of one rank.
-pub(crate) struct RankProgram {
+pub(crate) struct OnlineRank {
     job: Arc<OnlineJob>,
     rank: u32,
     started: Option<Started>,
@@ -44,10 +44,10 @@ struct Started {
     end: SimulatorEnd,
 }
 
-impl RankProgram {
-    pub fn new(job: Arc<OnlineJob>, rank: u32) -> RankProgram {
+impl OnlineRank {
+    pub fn new(job: Arc<OnlineJob>, rank: u32) -> OnlineRank {
         let world = (rank, job.ranks() as usize);
-        RankProgram {
+        OnlineRank {
             job,
             rank,
             started: None,
@@ -94,7 +94,9 @@ impl RankProgram {
                 return Err(self.error(ended));
             }
             let exchange = self.job.exchange();
-            self.reading.drain(..).for_each(|payload| exchange.release(payload));
+            self.reading
+                .drain(..)
+                .for_each(|payload| exchange.release(payload));
             self.ending.drain(..).for_each(|key| exchange.finish(key));
         }
     }
@@ -128,7 +130,7 @@ impl RankProgram {
     }
 
     /// Notes what an operation brings, and whom it concerns.
-    fn note(&mut self, operation: &Operation, contribution: Contribution) {
+    fn note(&mut self, operation: &Operation, contribution: PostedData) {
         self.probes = matches!(
             operation,
             Operation::Probe { .. } | Operation::Iprobe { .. } | Operation::MatchedProbe { .. }
@@ -136,14 +138,18 @@ impl RankProgram {
         match operation {
             Operation::Send { .. } => self.leaving = contribution.payload,
             Operation::NewCommunicator {
-                communicator, members, ..
+                communicator,
+                members,
+                ..
             } => {
                 let own = members.iter().position(|member| *member == self.rank);
                 let own = own.unwrap_or_default() as u32;
                 self.communicators.insert(*communicator, (own, members.len()));
             }
             Operation::Collective {
-                communicator, request, ..
+                communicator,
+                request,
+                ..
             } => {
                 let number = self.begun.entry(*communicator).or_default();
                 let key = (*communicator, *number);
@@ -165,7 +171,7 @@ impl RankProgram {
     }
 }
 
-impl Program for RankProgram {
+impl Program for OnlineRank {
     fn answer(&mut self, answer: Answer) {
         self.answer = answer;
         match self.blocking.take() {

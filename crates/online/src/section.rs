@@ -2,17 +2,14 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use config::Section;
-use rank_channel::SharedMemory;
 use workload::{Interpreter, Program, TraceError, Workload};
 
 use crate::RankStatus;
-use crate::exchange::Exchange;
-use crate::launch::Launched;
-use crate::program::RankProgram;
+use crate::job::{OnlineJob, OnlineProgram};
+use crate::program::OnlineRank;
 
 /// File name of our MPI library, as cargo builds it.
 const LIBRARY: &str = "libfabricsim_libmpi.so";
@@ -62,7 +59,9 @@ impl OnlinePrograms {
         }
         let program = env::current_exe().map_err(|error| error.to_string())?;
         let folders = program.ancestors().skip(1).take(2);
-        let found = folders.map(|folder| folder.join(LIBRARY)).find(|file| file.is_file());
+        let found = folders
+            .map(|folder| folder.join(LIBRARY))
+            .find(|file| file.is_file());
         found.ok_or_else(|| {
             let beside = program.parent().unwrap_or(Path::new("")).display();
             format!(
@@ -104,105 +103,6 @@ impl Interpreter for OnlinePrograms {
             current: Mutex::new(None),
             jobs: self.jobs.clone(),
         }))
-    }
-}
-
-/// What a job executes.
-#[derive(Debug)]
-struct OnlineProgram {
-    command: Vec<String>,
-    ranks: u32,
-    measures: bool,
-    library: PathBuf,
-    /// The host of each rank.
-    hosts: OnceLock<Vec<u32>>,
-}
-
-/// One run of a job whose ranks are processes. They start when the first of them is asked for an operation.
-#[derive(Debug)]
-pub(crate) struct OnlineJob {
-    what: Arc<OnlineProgram>,
-    exchange: Exchange,
-    launched: Mutex<Option<Result<Arc<Launched>, String>>>,
-    /// Ranks that have called `MPI_Finalize`.
-    finished: AtomicU32,
-    /// What a rank has given to `MPI_Abort`.
-    aborted: Mutex<Option<i32>>,
-}
-
-impl OnlineJob {
-    fn new(what: Arc<OnlineProgram>) -> OnlineJob {
-        OnlineJob {
-            exchange: Exchange::new(what.ranks),
-            what,
-            launched: Mutex::new(None),
-            finished: AtomicU32::new(0),
-            aborted: Mutex::new(None),
-        }
-    }
-
-    pub fn ranks(&self) -> u32 {
-        self.what.ranks
-    }
-
-    /// The command in one line.
-    pub fn command(&self) -> String {
-        self.what.command.join(" ")
-    }
-
-    /// A rank has called `MPI_Finalize`.
-    pub fn finish(&self) {
-        self.finished.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub fn exchange(&self) -> &Exchange {
-        &self.exchange
-    }
-
-    /// The processes.
-    ///
-    /// # Errors
-    /// They cannot be started.
-    pub fn launched(&self) -> Result<Arc<Launched>, String> {
-        let mut launched = self.launched.lock().unwrap_or_else(PoisonError::into_inner);
-        let start = || {
-            let OnlineProgram { ranks, measures, .. } = *self.what;
-            let memory = SharedMemory::create(ranks, measures)
-                .map_err(|error| format!("no memory for {ranks} ranks: {error}"))?;
-            let hosts = self.what.hosts.get().map_or(&[][..], Vec::as_slice);
-            (0..).zip(hosts).for_each(|(rank, host)| memory.place(rank, *host));
-            Launched::start(&self.what.command, memory, &self.what.library).map(Arc::new)
-        };
-        launched.get_or_insert_with(start).clone()
-    }
-
-    /// A rank has called `MPI_Abort`. An aborted run must not look good.
-    pub fn aborted(&self, status: i32) {
-        let status = match status & 0xff {
-            0 => 1,
-            status => status,
-        };
-        self.locked_aborted().get_or_insert(status);
-    }
-
-    fn locked_aborted(&self) -> std::sync::MutexGuard<'_, Option<i32>> {
-        self.aborted.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn running(&self) -> Option<Arc<Launched>> {
-        let launched = self.launched.lock().unwrap_or_else(PoisonError::into_inner);
-        launched.as_ref().and_then(|launched| launched.clone().ok())
-    }
-
-    fn end(&self) -> Vec<RankStatus> {
-        match self.running() {
-            Some(launched) if self.finished.load(Ordering::Relaxed) == self.ranks() => launched.wait(),
-            Some(launched) => {
-                launched.end_all();
-                Vec::new()
-            }
-            None => Vec::new(),
-        }
     }
 }
 
@@ -248,7 +148,7 @@ impl Workload for OnlineWorkload {
     }
 
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
-        Ok(Box::new(RankProgram::new(self.run_of(rank), rank)))
+        Ok(Box::new(OnlineRank::new(self.run_of(rank), rank)))
     }
 
     fn reacts(&self) -> bool {

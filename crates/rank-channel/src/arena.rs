@@ -1,7 +1,7 @@
 //! The bytes of a rank's messages.
 //!
-//! The sender stores them and tells the simulator where; the receiver copies them from there. Blocks have sizes that are
-//! powers of two, and those that are released are taken again first.
+//! The sender stores them and tells the simulator where; the receiver copies them from there. Blocks have sizes that
+//! are powers of two, and those that are released are taken again first.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -99,7 +99,7 @@ impl Arena {
         Ok(payload)
     }
 
-    /// Takes a block back that nobody reads any more.
+    /// Takes a block back that has no reader left.
     pub fn release(&mut self, payload: Payload) {
         if let Some(free) = self.free.get_mut(payload.class()) {
             free.push(payload.offset);

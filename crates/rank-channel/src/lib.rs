@@ -15,7 +15,7 @@ mod turn;
 
 pub use arena::{Arena, Payload};
 pub use memory::SharedMemory;
-pub use post::{Contribution, Needs, Post, Reply};
+pub use post::{Needs, Post, PostedData, Reply};
 pub use rank::{CHANNEL, RANK, RankEnd};
 pub use simulator::{Gone, SimulatorEnd};
 

@@ -16,7 +16,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::process::{Pid, test_kill_process};
 
-use crate::turn::Channel;
+use crate::turn::RankChannel;
 
 const PAGE: usize = 4096;
 const MAGIC: u64 = 0x4661_6272_6963_0001;
@@ -60,7 +60,9 @@ impl SharedMemory {
     /// The system refuses the file or the mapping, or there are too many ranks.
     pub fn create(ranks: u32, measures: bool) -> io::Result<SharedMemory> {
         if ranks > MAX_RANKS {
-            return Err(io::Error::other(format!("{ranks} ranks; expected at most {MAX_RANKS}")));
+            return Err(io::Error::other(format!(
+                "{ranks} ranks; expected at most {MAX_RANKS}"
+            )));
         }
         let file: File = memfd_create("fabricsim-ranks", MemfdFlags::CLOEXEC)?.into();
         file.set_len(ARENAS + u64::from(ranks) * ARENA_BYTES)?;
@@ -88,7 +90,7 @@ impl SharedMemory {
     }
 
     fn map(file: File, ranks: u32) -> io::Result<SharedMemory> {
-        let bytes = PAGE + ranks as usize * size_of::<Channel>();
+        let bytes = PAGE + ranks as usize * size_of::<RankChannel>();
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         // Safety: a new mapping at an address of the system's choice.
         let start = unsafe { mmap(std::ptr::null_mut(), bytes, protection, flags, &file, 0)? };
@@ -134,9 +136,9 @@ impl SharedMemory {
     }
 
     /// The channel of a rank.
-    pub(crate) fn channel(&self, rank: u32) -> &Channel {
+    pub(crate) fn channel(&self, rank: u32) -> &RankChannel {
         assert!(rank < self.ranks, "rank {rank} of {}", self.ranks);
-        let offset = PAGE + rank as usize * size_of::<Channel>();
+        let offset = PAGE + rank as usize * size_of::<RankChannel>();
         // Safety: inside the mapping, which lives as long as `self`, page-aligned, and valid in any bytes.
         unsafe { self.start.add(offset).cast().as_ref() }
     }

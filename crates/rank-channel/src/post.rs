@@ -13,7 +13,7 @@ pub enum Post {
         /// The operation.
         operation: Operation,
         /// What it sends, or contributes to a collective.
-        contribution: Contribution,
+        contribution: PostedData,
     },
     /// Reads the clock.
     Clock {
@@ -36,14 +36,14 @@ impl Post {
     pub fn of(operation: Operation) -> Post {
         Post::Operation {
             operation,
-            contribution: Contribution::default(),
+            contribution: PostedData::default(),
         }
     }
 }
 
 /// The bytes that an operation brings, and those that it needs from others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Contribution {
+pub struct PostedData {
     /// What it brings; `None` for nothing.
     pub payload: Option<Payload>,
     /// Whose contributions a member of a collective gets at the end of it.
@@ -74,6 +74,6 @@ pub struct Reply {
     /// Contributions to collectives that are complete: by request, or without one for a blocking collective. The list
     /// has an entry for each member that was needed, in their order.
     pub contributions: Vec<(Option<u64>, Vec<Option<Payload>>)>,
-    /// Payloads of this rank that nobody reads any more.
+    /// Payloads of this rank that have no reader left.
     pub released: Vec<Payload>,
 }

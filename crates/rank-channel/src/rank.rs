@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use operation::Operation;
 
-use crate::turn::Side;
+use crate::turn::ChannelSide;
 use crate::{Arena, Payload, Post, Reply, SharedMemory};
 
 /// The environment variable that names the shared memory.
@@ -38,7 +38,9 @@ impl RankEnd {
         let (Some(path), Ok(rank)) = (env::var_os(CHANNEL), env::var(RANK)) else {
             return Ok(None);
         };
-        let rank = rank.parse().map_err(|_| io::Error::other(format!("{RANK}={rank} is no number")))?;
+        let rank = rank
+            .parse()
+            .map_err(|_| io::Error::other(format!("{RANK}={rank} is no number")))?;
         RankEnd::new(SharedMemory::open(Path::new(&path))?, rank).map(Some)
     }
 
@@ -49,7 +51,9 @@ impl RankEnd {
     pub fn new(memory: SharedMemory, rank: u32) -> io::Result<RankEnd> {
         if rank >= memory.ranks() {
             let ranks = memory.ranks();
-            return Err(io::Error::other(format!("{RANK}={rank}, and there are {ranks} ranks")));
+            return Err(io::Error::other(format!(
+                "{RANK}={rank}, and there are {ranks} ranks"
+            )));
         }
         Ok(RankEnd {
             memory,
@@ -102,7 +106,9 @@ impl RankEnd {
     pub fn end(&mut self, post: &Post) {
         self.add(post);
         let there = || self.memory.simulator_lives();
-        self.memory.channel(self.rank).say(Side::Rank, &self.ahead, there);
+        self.memory
+            .channel(self.rank)
+            .say(ChannelSide::Rank, &self.ahead, there);
         self.ahead.clear();
     }
 
@@ -114,16 +120,14 @@ impl RankEnd {
     fn exchange(&mut self) -> Reply {
         let there = || self.memory.simulator_lives();
         let channel = self.memory.channel(self.rank);
-        let reply = match channel.say(Side::Rank, &self.ahead, there) {
-            true => channel.hear(Side::Rank, there),
+        let reply = match channel.say(ChannelSide::Rank, &self.ahead, there) {
+            true => channel.hear(ChannelSide::Rank, there),
             false => None,
         };
         self.ahead.clear();
         let reply = reply.and_then(|reply| postcard::from_bytes::<Reply>(&reply).ok());
         // Without its simulator a rank has nothing to do; the simulator's own message says why.
-        let Some(reply) = reply else {
-            std::process::exit(1)
-        };
+        let Some(reply) = reply else { std::process::exit(1) };
         for payload in &reply.released {
             self.arena.release(*payload);
         }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::turn::Side;
+use crate::turn::ChannelSide;
 use crate::{Post, Reply, SharedMemory};
 
 /// The process of the rank has ended, or said what cannot be understood.
@@ -41,7 +41,7 @@ impl SimulatorEnd {
         memory.channel(rank).rouse();
     }
 
-    /// What the rank has posted and nobody has taken yet, in its order.
+    /// What the rank has posted and no caller has taken yet, in its order.
     pub fn take(&mut self) -> Option<Post> {
         self.posts.pop_front()
     }
@@ -61,11 +61,11 @@ impl SimulatorEnd {
         if !self.rank_speaks {
             let frame = postcard::to_stdvec(reply).map_err(|_| Gone)?;
             self.rank_speaks = true;
-            if !channel.say(Side::Simulator, &frame, lives) {
+            if !channel.say(ChannelSide::Simulator, &frame, lives) {
                 return Err(Gone);
             }
         }
-        let frame = channel.hear(Side::Simulator, lives).ok_or(Gone)?;
+        let frame = channel.hear(ChannelSide::Simulator, lives).ok_or(Gone)?;
         self.rank_speaks = false;
         let mut rest = &frame[..];
         while !rest.is_empty() {

@@ -97,7 +97,10 @@ fn payloads_are_read_elsewhere_and_their_blocks_used_again() {
     arena.release(first);
     let again = arena.store(&memory, &[b"three"]).unwrap();
     assert_eq!(again, Payload { bytes: 5, ..first });
-    assert_ne!(arena.store(&memory, &[b""]).unwrap(), Payload { bytes: 0, ..first });
+    assert_ne!(
+        arena.store(&memory, &[b""]).unwrap(),
+        Payload { bytes: 0, ..first }
+    );
     let (mut far, mut third) = (Arena::new(0), [0; 5]);
     assert_eq!(far.store(&memory, &[b"x"]).unwrap().sender(), 0);
     again.read(&other, &mut third).unwrap();

@@ -1,7 +1,7 @@
 //! A channel between a rank and the simulator, on which one of them speaks at a time.
 //!
-//! What one says is a frame of any length. Longer frames than the buffer go in chunks, and the other side gives the turn
-//! back after each.
+//! What one says is a frame of any length. Longer frames than the buffer go in chunks, and the other side gives the
+//! turn back after each.
 
 #![allow(unsafe_code)] // a buffer of two processes; each use gives its reason
 
@@ -26,14 +26,14 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// Who may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub(crate) enum Side {
+pub(crate) enum ChannelSide {
     Rank = 0,
     Simulator = 1,
 }
 
 /// The channel of one rank, in shared memory. All bytes zero: the rank has the turn.
 #[repr(C, align(4096))]
-pub(crate) struct Channel {
+pub(crate) struct RankChannel {
     turn: AtomicU32,
     /// Bytes in the buffer.
     length: AtomicU32,
@@ -45,17 +45,17 @@ pub(crate) struct Channel {
     buffer: UnsafeCell<[u8; BUFFER_BYTES]>,
 }
 
-const _: () = assert!(size_of::<Channel>() == CHANNEL_BYTES);
+const _: () = assert!(size_of::<RankChannel>() == CHANNEL_BYTES);
 
 // Safety: only the side whose turn it is touches the buffer, and turns change with release and acquire.
-unsafe impl Sync for Channel {}
+unsafe impl Sync for RankChannel {}
 
-impl Channel {
+impl RankChannel {
     /// Waits until it is this side's turn. `there` tells whether the other side is still there; false if it is not.
-    fn wait(&self, side: Side, there: impl Fn() -> bool) -> bool {
+    fn wait(&self, side: ChannelSide, there: impl Fn() -> bool) -> bool {
         let other = match side {
-            Side::Rank => Side::Simulator,
-            Side::Simulator => Side::Rank,
+            ChannelSide::Rank => ChannelSide::Simulator,
+            ChannelSide::Simulator => ChannelSide::Rank,
         };
         for _ in 0..LOOKS {
             if self.turn.load(Ordering::Acquire) == side as u32 {
@@ -73,17 +73,12 @@ impl Channel {
             if !is_there {
                 return false;
             }
-            let _ = futex::wait(
-                &self.turn,
-                futex::Flags::empty(),
-                other as u32,
-                patience.as_ref(),
-            );
+            let _ = futex::wait(&self.turn, futex::Flags::empty(), other as u32, patience.as_ref());
         }
     }
 
     /// Gives the turn to a side.
-    fn give(&self, side: Side) {
+    fn give(&self, side: ChannelSide) {
         self.turn.store(side as u32, Ordering::Release);
         let _ = futex::wake(&self.turn, futex::Flags::empty(), 1);
     }
@@ -94,15 +89,15 @@ impl Channel {
     }
 
     /// Says a frame; the turn is this side's. False if the other side has gone.
-    pub fn say(&self, side: Side, frame: &[u8], there: impl Fn() -> bool) -> bool {
+    pub fn say(&self, side: ChannelSide, frame: &[u8], there: impl Fn() -> bool) -> bool {
         let other = match side {
-            Side::Rank => Side::Simulator,
-            Side::Simulator => Side::Rank,
+            ChannelSide::Rank => ChannelSide::Simulator,
+            ChannelSide::Simulator => ChannelSide::Rank,
         };
         let mut rest = frame;
         loop {
             let (chunk, after) = rest.split_at(rest.len().min(BUFFER_BYTES));
-            // Safety: it is this side's turn, so nobody else touches the buffer.
+            // Safety: it is this side's turn, so the other side does not touch the buffer.
             unsafe { (&mut *self.buffer.get())[..chunk.len()].copy_from_slice(chunk) };
             self.length.store(chunk.len() as u32, Ordering::Relaxed);
             self.more.store(u32::from(!after.is_empty()), Ordering::Relaxed);
@@ -118,10 +113,10 @@ impl Channel {
     }
 
     /// Waits for a frame, and has the turn then. `None` if the other side has gone.
-    pub fn hear(&self, side: Side, there: impl Fn() -> bool) -> Option<Vec<u8>> {
+    pub fn hear(&self, side: ChannelSide, there: impl Fn() -> bool) -> Option<Vec<u8>> {
         let other = match side {
-            Side::Rank => Side::Simulator,
-            Side::Simulator => Side::Rank,
+            ChannelSide::Rank => ChannelSide::Simulator,
+            ChannelSide::Simulator => ChannelSide::Rank,
         };
         let mut frame = Vec::new();
         loop {
@@ -129,7 +124,7 @@ impl Channel {
                 return None;
             }
             let length = (self.length.load(Ordering::Relaxed) as usize).min(BUFFER_BYTES);
-            // Safety: it is this side's turn, so nobody else touches the buffer.
+            // Safety: it is this side's turn, so the other side does not touch the buffer.
             frame.extend_from_slice(unsafe { &(&*self.buffer.get())[..length] });
             if self.more.load(Ordering::Relaxed) == 0 {
                 return Some(frame);

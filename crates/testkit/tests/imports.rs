@@ -57,7 +57,7 @@ const MUTUAL: &[[&str; 4]] = &[
     ],
     [
         "workload",
-        "operation",
+        "program",
         "recording_window",
         "a workload offers the recording that can be cut, which is a workload",
     ],

@@ -49,7 +49,8 @@ pub trait Program: Send {
 pub trait Workload: Send + Sync {
     /// Number of ranks.
     fn ranks(&self) -> u32;
-    /// World ranks of each communicator's members, in their order. The first is that of all ranks ([`operation::WORLD`]).
+    /// World ranks of each communicator's members, in their order. The first is that of all ranks
+    /// ([`operation::WORLD`]).
     fn communicators(&self) -> Arc<[Vec<u32>]>;
     /// Names of the regions of the application's code; empty if they are not distinguished.
     fn regions(&self) -> Arc<[String]> {

@@ -4,8 +4,8 @@ use std::ffi::{c_int, c_void};
 
 use super::{array, functions, put};
 use crate::abi::{self, is_in_place};
-use crate::collective::{self, Blocks};
-use crate::error::Outcome;
+use crate::collective::{self, MemberBlocks};
+use crate::failure::Outcome;
 use crate::point_to_point::Elements;
 use crate::process;
 use crate::reduction::UserFunction;
@@ -28,7 +28,8 @@ fn elements(buffer: *const c_void, count: c_int, datatype: c_int) -> Outcome<Ele
 
 /// Defines a collective with a blocking and a non-blocking name. The body prepares it from the process, or fails.
 macro_rules! collectives {
-    ($(fn $blocking:ident $nonblocking:ident($($argument:ident: $type:ty),*) on $communicator:ident |$process:ident| $body:block)*) => {
+    ($(fn $blocking:ident $nonblocking:ident($($argument:ident: $type:ty),*) on $communicator:ident
+        |$process:ident| $body:block)*) => {
         functions! { $(
             fn $blocking($($argument: $type),*) {
                 collective::run($communicator, true, |$process| $body).map(|_| ())
@@ -58,7 +59,7 @@ collectives! {
     ) on communicator |p| {
         let (rank, size) = p.place(communicator)?;
         let receives = match rank as c_int == root {
-            true => Some(Blocks::equal(p, Elements::new(received, receive_count, receive_type)?, size)?),
+            true => Some(MemberBlocks::equal(p, Elements::new(received, receive_count, receive_type)?, size)?),
             false => None,
         };
         p.gather(elements(sent, send_count, send_type)?, receives, root, communicator, false)
@@ -72,7 +73,7 @@ collectives! {
         let receives = match rank as c_int == root {
             true => {
                 let (counts, places) = (array(counts, size as c_int)?, array(displacements, size as c_int)?);
-                Some(Blocks::varying(p, (received, receive_type), counts, places)?)
+                Some(MemberBlocks::varying(p, (received, receive_type), counts, places)?)
             }
             false => None,
         };
@@ -85,7 +86,7 @@ collectives! {
     ) on communicator |p| {
         let (rank, size) = p.place(communicator)?;
         let sends = match rank as c_int == root {
-            true => Some(Blocks::equal(p, Elements::new(sent, send_count, send_type)?, size)?),
+            true => Some(MemberBlocks::equal(p, Elements::new(sent, send_count, send_type)?, size)?),
             false => None,
         };
         p.scatter(sends, elements(received, receive_count, receive_type)?, root, communicator, false)
@@ -99,7 +100,7 @@ collectives! {
         let sends = match rank as c_int == root {
             true => {
                 let (counts, places) = (array(counts, size as c_int)?, array(displacements, size as c_int)?);
-                Some(Blocks::varying(p, (sent, send_type), counts, places)?)
+                Some(MemberBlocks::varying(p, (sent, send_type), counts, places)?)
             }
             false => None,
         };
@@ -111,7 +112,7 @@ collectives! {
         receive_type: c_int, communicator: c_int
     ) on communicator |p| {
         let (_, size) = p.place(communicator)?;
-        let receives = Blocks::equal(p, Elements::new(received, receive_count, receive_type)?, size)?;
+        let receives = MemberBlocks::equal(p, Elements::new(received, receive_count, receive_type)?, size)?;
         p.allgather(elements(sent, send_count, send_type)?, receives, communicator, false)
     }
 
@@ -121,7 +122,7 @@ collectives! {
     ) on communicator |p| {
         let (_, size) = p.place(communicator)?;
         let (counts, places) = (array(counts, size as c_int)?, array(displacements, size as c_int)?);
-        let receives = Blocks::varying(p, (received, receive_type), counts, places)?;
+        let receives = MemberBlocks::varying(p, (received, receive_type), counts, places)?;
         p.allgather(elements(sent, send_count, send_type)?, receives, communicator, true)
     }
 
@@ -130,10 +131,10 @@ collectives! {
         receive_type: c_int, communicator: c_int
     ) on communicator |p| {
         let (_, size) = p.place(communicator)?;
-        let receives = Blocks::equal(p, Elements::new(received, receive_count, receive_type)?, size)?;
+        let receives = MemberBlocks::equal(p, Elements::new(received, receive_count, receive_type)?, size)?;
         let sends = match is_in_place(sent) {
             true => None,
-            false => Some(Blocks::equal(p, Elements::new(sent, send_count, send_type)?, size)?),
+            false => Some(MemberBlocks::equal(p, Elements::new(sent, send_count, send_type)?, size)?),
         };
         p.alltoall(sends, receives, communicator, false)
     }
@@ -145,12 +146,12 @@ collectives! {
     ) on communicator |p| {
         let size = p.place(communicator)?.1 as c_int;
         let (counts, places) = (array(receive_counts, size)?, array(receive_places, size)?);
-        let receives = Blocks::varying(p, (received, receive_type), counts, places)?;
+        let receives = MemberBlocks::varying(p, (received, receive_type), counts, places)?;
         let sends = match is_in_place(sent) {
             true => None,
             false => {
                 let (counts, places) = (array(send_counts, size)?, array(send_places, size)?);
-                Some(Blocks::varying(p, (sent, send_type), counts, places)?)
+                Some(MemberBlocks::varying(p, (sent, send_type), counts, places)?)
             }
         };
         p.alltoall(sends, receives, communicator, true)
@@ -194,7 +195,8 @@ collectives! {
         communicator: c_int
     ) on communicator |p| {
         let (_, size) = p.place(communicator)?;
-        let counts = array(counts, size as c_int)?.iter().map(|count| Ok(Elements::new(received, *count, datatype)?.count));
+        let counts = array(counts, size as c_int)?.iter();
+        let counts = counts.map(|count| Ok(Elements::new(received, *count, datatype)?.count));
         let counts = counts.collect::<Outcome<Vec<_>>>()?;
         p.reduce_scatter(sent, (Elements::new(received, 0, datatype)?, counts), operation, communicator, false)
     }

@@ -7,9 +7,10 @@ use operation::Call;
 
 use super::{array, array_mut, functions, put, put_text, text_of};
 use crate::abi::{self, class};
-use crate::attributes::{self, CopyFunction, DeleteFunction, Key};
+use crate::attribute_calls;
+use crate::attributes::{AttributeKey, CopyFunction, DeleteFunction};
 use crate::communicator::{compare_groups, translate};
-use crate::error::{Failure, Handler, Outcome};
+use crate::failure::{Failure, Handler, Outcome};
 use crate::process;
 
 /// `MPI_COMM_DUP_FN`: copies the value of an attribute.
@@ -36,7 +37,7 @@ fn duplicate(communicator: c_int) -> Outcome<c_int> {
     let made = made
         .map_err(|failure| failure.on(communicator))?
         .ok_or_else(|| Failure::new(class::INTERN, "a duplicate without this rank"))?;
-    attributes::copy_attributes(communicator, made)?;
+    attribute_calls::copy_attributes(communicator, made)?;
     Ok(made)
 }
 
@@ -99,13 +100,13 @@ functions! {
     }
 
     fn MPI_Comm_free(communicator: *mut c_int) {
-        attributes::delete_attributes(*communicator)?;
+        attribute_calls::delete_attributes(*communicator)?;
         process::with(|p| p.communicators.remove(*communicator))?;
         put(communicator, abi::COMM_NULL)
     }
 
     fn MPI_Comm_disconnect(communicator: *mut c_int) {
-        attributes::delete_attributes(*communicator)?;
+        attribute_calls::delete_attributes(*communicator)?;
         process::with(|p| p.communicators.remove(*communicator))?;
         put(communicator, abi::COMM_NULL)
     }
@@ -184,9 +185,11 @@ functions! {
         put(group, abi::GROUP_NULL)
     }
 
-    fn MPI_Comm_create_keyval(copy: Option<CopyFunction>, delete: Option<DeleteFunction>, key: *mut c_int, extra: *mut c_void) {
+    fn MPI_Comm_create_keyval(
+        copy: Option<CopyFunction>, delete: Option<DeleteFunction>, key: *mut c_int, extra: *mut c_void,
+    ) {
         let extra = extra as usize;
-        put(key, process::with(|p| Ok(p.attributes.add(Key { copy, delete, extra })))?)
+        put(key, process::with(|p| Ok(p.attributes.add(AttributeKey { copy, delete, extra })))?)
     }
 
     fn MPI_Comm_free_keyval(key: *mut c_int) {
@@ -195,7 +198,7 @@ functions! {
     }
 
     fn MPI_Comm_set_attr(communicator: c_int, key: c_int, value: *mut c_void) {
-        attributes::set(communicator, key, value as usize)
+        attribute_calls::set(communicator, key, value as usize)
     }
 
     fn MPI_Comm_get_attr(communicator: c_int, key: c_int, value: *mut c_void, flag: *mut c_int) {
@@ -217,7 +220,7 @@ functions! {
     }
 
     fn MPI_Comm_delete_attr(communicator: c_int, key: c_int) {
-        attributes::delete(communicator, key)
+        attribute_calls::delete(communicator, key)
     }
 
     fn MPI_Comm_create_errhandler(function: Handler, handler: *mut c_int) {

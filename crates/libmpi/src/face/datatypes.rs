@@ -4,9 +4,9 @@ use std::ffi::{c_char, c_int, c_void};
 
 use super::{array, functions, put, put_text};
 use crate::abi::{self, class};
-use crate::communicator::Communicators;
+use crate::communicator::CommunicatorTable;
 use crate::datatype::{Datatype, predefined_name};
-use crate::error::{Failure, Outcome};
+use crate::failure::{Failure, Outcome};
 use crate::process;
 
 fn count_of(count: c_int) -> Outcome<usize> {
@@ -88,7 +88,9 @@ functions! {
         })?)
     }
 
-    fn MPI_Type_create_hindexed(count: c_int, lengths: *const c_int, places: *const isize, from: c_int, made: *mut c_int) {
+    fn MPI_Type_create_hindexed(
+        count: c_int, lengths: *const c_int, places: *const isize, from: c_int, made: *mut c_int,
+    ) {
         let (lengths, places) = (array(lengths, count)?, array(places, count)?);
         put(made, derive(from, |from| blocks(from, lengths.iter().copied().zip(places.iter().copied())))?)
     }
@@ -184,6 +186,6 @@ functions! {
     }
 }
 
-fn check(communicators: &Communicators, communicator: c_int) -> Outcome<()> {
+fn check(communicators: &CommunicatorTable, communicator: c_int) -> Outcome<()> {
     communicators.get(communicator).map(|_| ())
 }

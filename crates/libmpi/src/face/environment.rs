@@ -5,8 +5,9 @@ use std::ffi::{c_char, c_double, c_int, c_void};
 
 use super::{functions, put, put_text};
 use crate::abi::{self, class};
-use crate::attributes;
-use crate::error::{self, Failure};
+use crate::attribute_calls;
+use crate::error;
+use crate::failure::Failure;
 use crate::process;
 
 /// Version of MPI whose functions there are.
@@ -42,7 +43,7 @@ functions! {
     }
 
     fn MPI_Finalize() {
-        attributes::delete_attributes(abi::COMM_SELF)?;
+        attribute_calls::delete_attributes(abi::COMM_SELF)?;
         process::finalize()
     }
 

@@ -4,7 +4,8 @@
 use std::ffi::c_int;
 
 use crate::abi::class;
-use crate::error::{self, Failure};
+use crate::error;
+use crate::failure::Failure;
 
 macro_rules! missing {
     ($($name:ident)*) => { $(

@@ -13,7 +13,7 @@ use std::ffi::{CStr, c_char, c_int};
 use std::slice;
 
 use crate::abi::class;
-use crate::error::{Failure, Outcome};
+use crate::failure::{Failure, Outcome};
 
 /// Defines C functions. A body gives an `Outcome<()>`, of which the error handler of the communicator makes the return
 /// value. Pointers are those that the caller of MPI promises.
@@ -23,7 +23,7 @@ macro_rules! functions {
             unsafe fn call($($argument: $type),*) -> std::ffi::c_int {
                 // Safety: the program passes what MPI asks for.
                 #[allow(unused_unsafe, reason = "some functions have no pointers")]
-                let act = || -> $crate::error::Outcome<()> { unsafe { $body } };
+                let act = || -> $crate::failure::Outcome<()> { unsafe { $body } };
                 $crate::error::code(stringify!($name), act())
             }
             #[unsafe(no_mangle)]
@@ -77,7 +77,7 @@ unsafe fn array<'a, T>(start: *const T, length: c_int) -> Outcome<&'a [T]> {
 /// As [`array`], to change it.
 ///
 /// # Safety
-/// As of [`array`], and nobody else uses it.
+/// As of [`array`], and nothing else uses it.
 unsafe fn array_mut<'a, T>(start: *mut T, length: c_int) -> Outcome<&'a mut [T]> {
     let length = usize::try_from(length).map_err(|_| Failure::new(class::COUNT, length.to_string()))?;
     if length == 0 || start.is_null() {

@@ -3,22 +3,22 @@
 use std::ffi::{c_int, c_void};
 
 use super::{functions, put};
-use crate::abi::{self, Status};
-use crate::error::Outcome;
-use crate::point_to_point::{Elements, Envelope, Mode, Probed};
+use crate::abi::{self, MpiStatus};
+use crate::failure::Outcome;
+use crate::point_to_point::{Elements, MessageEnvelope, Mode, Probed};
 use crate::process;
 
-fn send(elements: Outcome<Elements>, envelope: Envelope, mode: Mode) -> Outcome<()> {
+fn send(elements: Outcome<Elements>, envelope: MessageEnvelope, mode: Mode) -> Outcome<()> {
     let sent = elements.and_then(|elements| process::with(|p| p.send(envelope, elements, mode)));
     sent.map_err(|failure| failure.on(envelope.communicator))
 }
 
-fn isend(elements: Outcome<Elements>, envelope: Envelope, mode: Mode) -> Outcome<c_int> {
+fn isend(elements: Outcome<Elements>, envelope: MessageEnvelope, mode: Mode) -> Outcome<c_int> {
     let sent = elements.and_then(|elements| process::with(|p| p.isend(envelope, elements, mode)));
     sent.map_err(|failure| failure.on(envelope.communicator))
 }
 
-fn send_init(elements: Outcome<Elements>, envelope: Envelope, mode: Mode) -> Outcome<c_int> {
+fn send_init(elements: Outcome<Elements>, envelope: MessageEnvelope, mode: Mode) -> Outcome<c_int> {
     let made = elements.and_then(|elements| process::with(|p| p.send_init(envelope, elements, mode)));
     made.map_err(|failure| failure.on(envelope.communicator))
 }
@@ -28,14 +28,14 @@ macro_rules! sends {
         fn $blocking(
             buffer: *const c_void, count: c_int, datatype: c_int, peer: c_int, tag: c_int, communicator: c_int,
         ) {
-            send(Elements::new(buffer, count, datatype), Envelope { peer, tag, communicator }, Mode::$mode)
+            send(Elements::new(buffer, count, datatype), MessageEnvelope { peer, tag, communicator }, Mode::$mode)
         }
 
         fn $nonblocking(
             buffer: *const c_void, count: c_int, datatype: c_int, peer: c_int, tag: c_int, communicator: c_int,
             request: *mut c_int,
         ) {
-            let envelope = Envelope { peer, tag, communicator };
+            let envelope = MessageEnvelope { peer, tag, communicator };
             put(request, isend(Elements::new(buffer, count, datatype), envelope, Mode::$mode)?)
         }
 
@@ -43,7 +43,7 @@ macro_rules! sends {
             buffer: *const c_void, count: c_int, datatype: c_int, peer: c_int, tag: c_int, communicator: c_int,
             request: *mut c_int,
         ) {
-            let envelope = Envelope { peer, tag, communicator };
+            let envelope = MessageEnvelope { peer, tag, communicator };
             put(request, send_init(Elements::new(buffer, count, datatype), envelope, Mode::$mode)?)
         }
     )* } };
@@ -59,12 +59,14 @@ sends! {
 /// Writes the status of a probe: whether there is a message.
 ///
 /// # Safety
-/// As of [`Status::write`].
-unsafe fn put_probed(probed: &Probed, status: *mut Status) -> bool {
+/// As of [`MpiStatus::write`].
+unsafe fn put_probed(probed: &Probed, status: *mut MpiStatus) -> bool {
     let found = match probed {
         Probed::Nothing => return false,
-        Probed::NoProcess => Status::of_proc_null(),
-        Probed::Message(message) => Status::new(message.source as c_int, message.tag as c_int, message.bytes),
+        Probed::NoProcess => MpiStatus::of_proc_null(),
+        Probed::Message(message) => {
+            MpiStatus::new(message.source as c_int, message.tag as c_int, message.bytes)
+        }
     };
     // Safety: as the caller says.
     unsafe { found.write(status) };
@@ -74,9 +76,9 @@ unsafe fn put_probed(probed: &Probed, status: *mut Status) -> bool {
 functions! {
     fn MPI_Recv(
         buffer: *mut c_void, count: c_int, datatype: c_int, peer: c_int, tag: c_int, communicator: c_int,
-        status: *mut Status,
+        status: *mut MpiStatus,
     ) {
-        let envelope = Envelope { peer, tag, communicator };
+        let envelope = MessageEnvelope { peer, tag, communicator };
         let elements = Elements::new(buffer, count, datatype)?;
         process::with(|p| p.receive(envelope, elements))?.write(status);
         Ok(())
@@ -86,7 +88,7 @@ functions! {
         buffer: *mut c_void, count: c_int, datatype: c_int, peer: c_int, tag: c_int, communicator: c_int,
         request: *mut c_int,
     ) {
-        let envelope = Envelope { peer, tag, communicator };
+        let envelope = MessageEnvelope { peer, tag, communicator };
         let elements = Elements::new(buffer, count, datatype)?;
         put(request, process::with(|p| p.ireceive(envelope, elements))?)
     }
@@ -95,7 +97,7 @@ functions! {
         buffer: *mut c_void, count: c_int, datatype: c_int, peer: c_int, tag: c_int, communicator: c_int,
         request: *mut c_int,
     ) {
-        let envelope = Envelope { peer, tag, communicator };
+        let envelope = MessageEnvelope { peer, tag, communicator };
         let elements = Elements::new(buffer, count, datatype)?;
         put(request, process::with(|p| p.receive_init(envelope, elements))?)
     }
@@ -103,10 +105,10 @@ functions! {
     fn MPI_Sendrecv(
         sent: *const c_void, send_count: c_int, send_type: c_int, to: c_int, send_tag: c_int,
         received: *mut c_void, receive_count: c_int, receive_type: c_int, from: c_int, receive_tag: c_int,
-        communicator: c_int, status: *mut Status,
+        communicator: c_int, status: *mut MpiStatus,
     ) {
-        let destination = Envelope { peer: to, tag: send_tag, communicator };
-        let source = Envelope { peer: from, tag: receive_tag, communicator };
+        let destination = MessageEnvelope { peer: to, tag: send_tag, communicator };
+        let source = MessageEnvelope { peer: from, tag: receive_tag, communicator };
         let sent = Elements::new(sent, send_count, send_type)?;
         let received = Elements::new(received, receive_count, receive_type)?;
         process::with(|p| p.exchange((destination, sent), (source, received)))?.write(status);
@@ -115,44 +117,44 @@ functions! {
 
     fn MPI_Sendrecv_replace(
         buffer: *mut c_void, count: c_int, datatype: c_int, to: c_int, send_tag: c_int, from: c_int,
-        receive_tag: c_int, communicator: c_int, status: *mut Status,
+        receive_tag: c_int, communicator: c_int, status: *mut MpiStatus,
     ) {
-        let destination = Envelope { peer: to, tag: send_tag, communicator };
-        let source = Envelope { peer: from, tag: receive_tag, communicator };
+        let destination = MessageEnvelope { peer: to, tag: send_tag, communicator };
+        let source = MessageEnvelope { peer: from, tag: receive_tag, communicator };
         let elements = Elements::new(buffer, count, datatype)?;
         process::with(|p| p.exchange((destination, elements), (source, elements)))?.write(status);
         Ok(())
     }
 
-    fn MPI_Probe(peer: c_int, tag: c_int, communicator: c_int, status: *mut Status) {
-        let envelope = Envelope { peer, tag, communicator };
+    fn MPI_Probe(peer: c_int, tag: c_int, communicator: c_int, status: *mut MpiStatus) {
+        let envelope = MessageEnvelope { peer, tag, communicator };
         put_probed(&process::with(|p| p.probe(envelope, true))?, status);
         Ok(())
     }
 
-    fn MPI_Iprobe(peer: c_int, tag: c_int, communicator: c_int, flag: *mut c_int, status: *mut Status) {
-        let envelope = Envelope { peer, tag, communicator };
+    fn MPI_Iprobe(peer: c_int, tag: c_int, communicator: c_int, flag: *mut c_int, status: *mut MpiStatus) {
+        let envelope = MessageEnvelope { peer, tag, communicator };
         let found = put_probed(&process::with(|p| p.probe(envelope, false))?, status);
         put(flag, found.into())
     }
 
-    fn MPI_Mprobe(peer: c_int, tag: c_int, communicator: c_int, message: *mut c_int, status: *mut Status) {
-        let envelope = Envelope { peer, tag, communicator };
+    fn MPI_Mprobe(peer: c_int, tag: c_int, communicator: c_int, message: *mut c_int, status: *mut MpiStatus) {
+        let envelope = MessageEnvelope { peer, tag, communicator };
         let (probed, handle) = process::with(|p| p.matched_probe(envelope, true))?;
         put_probed(&probed, status);
         put(message, handle)
     }
 
     fn MPI_Improbe(
-        peer: c_int, tag: c_int, communicator: c_int, flag: *mut c_int, message: *mut c_int, status: *mut Status,
+        peer: c_int, tag: c_int, communicator: c_int, flag: *mut c_int, message: *mut c_int, status: *mut MpiStatus,
     ) {
-        let envelope = Envelope { peer, tag, communicator };
+        let envelope = MessageEnvelope { peer, tag, communicator };
         let (probed, handle) = process::with(|p| p.matched_probe(envelope, false))?;
         put(flag, put_probed(&probed, status).into())?;
         put(message, handle)
     }
 
-    fn MPI_Mrecv(buffer: *mut c_void, count: c_int, datatype: c_int, message: *mut c_int, status: *mut Status) {
+    fn MPI_Mrecv(buffer: *mut c_void, count: c_int, datatype: c_int, message: *mut c_int, status: *mut MpiStatus) {
         let elements = Elements::new(buffer, count, datatype)?;
         process::with(|p| p.receive_matched(elements, &mut *message))?.write(status);
         Ok(())
@@ -167,11 +169,11 @@ functions! {
         process::with(|p| p.cancel(*request))
     }
 
-    fn MPI_Test_cancelled(status: *const Status, flag: *mut c_int) {
+    fn MPI_Test_cancelled(status: *const MpiStatus, flag: *mut c_int) {
         put(flag, (*status).is_cancelled().into())
     }
 
-    fn MPI_Get_count(status: *const Status, datatype: c_int, count: *mut c_int) {
+    fn MPI_Get_count(status: *const MpiStatus, datatype: c_int, count: *mut c_int) {
         let (size, bytes) = (process::with(|p| Ok(p.datatypes.get(datatype)?.size))? as u64, (*status).bytes());
         let whole = match bytes.checked_rem(size) {
             Some(0) => c_int::try_from(bytes / size).unwrap_or(abi::UNDEFINED),

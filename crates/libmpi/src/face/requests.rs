@@ -5,13 +5,13 @@ use std::ffi::c_int;
 use operation::{Call, Takes};
 
 use super::{array_mut, functions, put};
-use crate::abi::{self, Status, class};
-use crate::error::{Failure, Outcome};
+use crate::abi::{self, MpiStatus, class};
+use crate::failure::{Failure, Outcome};
 use crate::process;
 use crate::request::Found;
 
 /// What was found, after what remained to be done.
-fn finished(found: Found) -> Outcome<Vec<(usize, Outcome<Status>)>> {
+fn finished(found: Found) -> Outcome<Vec<(usize, Outcome<MpiStatus>)>> {
     let Found { complete, rest } = found;
     Found::finish(rest)?;
     Ok(complete)
@@ -20,8 +20,8 @@ fn finished(found: Found) -> Outcome<Vec<(usize, Outcome<Status>)>> {
 /// Writes the status of one request, or fails as it did.
 ///
 /// # Safety
-/// As of [`Status::write`].
-unsafe fn put_status(outcome: Outcome<Status>, status: *mut Status) -> Outcome<()> {
+/// As of [`MpiStatus::write`].
+unsafe fn put_status(outcome: Outcome<MpiStatus>, status: *mut MpiStatus) -> Outcome<()> {
     // Safety: as the caller says.
     outcome.map(|found| unsafe { found.write(status) })
 }
@@ -30,7 +30,11 @@ unsafe fn put_status(outcome: Outcome<Status>, status: *mut Status) -> Outcome<(
 ///
 /// # Safety
 /// `statuses` has space for them, or is to be ignored.
-unsafe fn put_statuses(complete: Vec<(usize, Outcome<Status>)>, statuses: *mut Status, by_position: bool) -> Outcome<()> {
+unsafe fn put_statuses(
+    complete: Vec<(usize, Outcome<MpiStatus>)>,
+    statuses: *mut MpiStatus,
+    by_position: bool,
+) -> Outcome<()> {
     let failed = complete.iter().any(|(_, outcome)| outcome.is_err());
     if (statuses as usize) > 1 {
         for (index, (position, outcome)) in complete.iter().enumerate() {
@@ -40,10 +44,13 @@ unsafe fn put_statuses(complete: Vec<(usize, Outcome<Status>)>, statuses: *mut S
                 let to = statuses.add(place);
                 match outcome {
                     Ok(status) => status.write(to),
-                    Err(_) => Status::empty().write(to),
+                    Err(_) => MpiStatus::empty().write(to),
                 }
                 if failed {
-                    (*to).error = outcome.as_ref().err().map_or(class::SUCCESS, |failure| failure.class);
+                    (*to).error = outcome
+                        .as_ref()
+                        .err()
+                        .map_or(class::SUCCESS, |failure| failure.class);
                 }
             }
         }
@@ -59,19 +66,19 @@ unsafe fn put_statuses(complete: Vec<(usize, Outcome<Status>)>, statuses: *mut S
 }
 
 functions! {
-    fn MPI_Wait(request: *mut c_int, status: *mut Status) {
+    fn MPI_Wait(request: *mut c_int, status: *mut MpiStatus) {
         let handles = std::slice::from_mut(&mut *request);
         let complete = finished(process::with(|p| p.wait_all(handles, Call::Wait))?)?;
         complete.into_iter().try_for_each(|(_, outcome)| put_status(outcome, status))
     }
 
-    fn MPI_Waitall(count: c_int, requests: *mut c_int, statuses: *mut Status) {
+    fn MPI_Waitall(count: c_int, requests: *mut c_int, statuses: *mut MpiStatus) {
         let handles = array_mut(requests, count)?;
         let complete = finished(process::with(|p| p.wait_all(handles, Call::Waitall))?)?;
         put_statuses(complete, statuses, true)
     }
 
-    fn MPI_Waitany(count: c_int, requests: *mut c_int, index: *mut c_int, status: *mut Status) {
+    fn MPI_Waitany(count: c_int, requests: *mut c_int, index: *mut c_int, status: *mut MpiStatus) {
         let handles = array_mut(requests, count)?;
         let found = process::with(|p| p.select(handles, (Takes::First, true), Call::Waitany))?;
         let complete = found.map(finished).transpose()?.unwrap_or_default();
@@ -82,32 +89,36 @@ functions! {
             }
             None => {
                 put(index, abi::UNDEFINED)?;
-                put_status(Ok(Status::empty()), status)
+                put_status(Ok(MpiStatus::empty()), status)
             }
         }
     }
 
-    fn MPI_Waitsome(count: c_int, requests: *mut c_int, found: *mut c_int, indices: *mut c_int, statuses: *mut Status) {
+    fn MPI_Waitsome(
+        count: c_int, requests: *mut c_int, found: *mut c_int, indices: *mut c_int, statuses: *mut MpiStatus,
+    ) {
         some(array_mut(requests, count)?, (found, indices, statuses), (true, Call::Waitsome))
     }
 
-    fn MPI_Testsome(count: c_int, requests: *mut c_int, found: *mut c_int, indices: *mut c_int, statuses: *mut Status) {
+    fn MPI_Testsome(
+        count: c_int, requests: *mut c_int, found: *mut c_int, indices: *mut c_int, statuses: *mut MpiStatus,
+    ) {
         some(array_mut(requests, count)?, (found, indices, statuses), (false, Call::Testsome))
     }
 
-    fn MPI_Test(request: *mut c_int, flag: *mut c_int, status: *mut Status) {
+    fn MPI_Test(request: *mut c_int, flag: *mut c_int, status: *mut MpiStatus) {
         let handles = std::slice::from_mut(&mut *request);
         let found = process::with(|p| p.select(handles, (Takes::All, false), Call::Test))?;
         let Some(found) = found else {
             put(flag, 1)?;
-            return put_status(Ok(Status::empty()), status);
+            return put_status(Ok(MpiStatus::empty()), status);
         };
         let complete = finished(found)?;
         put(flag, (!complete.is_empty()).into())?;
         complete.into_iter().try_for_each(|(_, outcome)| put_status(outcome, status))
     }
 
-    fn MPI_Testall(count: c_int, requests: *mut c_int, flag: *mut c_int, statuses: *mut Status) {
+    fn MPI_Testall(count: c_int, requests: *mut c_int, flag: *mut c_int, statuses: *mut MpiStatus) {
         let handles = array_mut(requests, count)?;
         let all = handles.to_vec();
         let found = process::with(|p| p.select(handles, (Takes::All, false), Call::Testall))?;
@@ -121,19 +132,19 @@ functions! {
         let complete = complete.get_or_insert_default();
         for position in 0..all.len() {
             if !complete.iter().any(|(own, _)| *own == position) {
-                complete.push((position, Ok(Status::empty())));
+                complete.push((position, Ok(MpiStatus::empty())));
             }
         }
         put_statuses(std::mem::take(complete), statuses, true)
     }
 
-    fn MPI_Testany(count: c_int, requests: *mut c_int, index: *mut c_int, flag: *mut c_int, status: *mut Status) {
+    fn MPI_Testany(count: c_int, requests: *mut c_int, index: *mut c_int, flag: *mut c_int, status: *mut MpiStatus) {
         let handles = array_mut(requests, count)?;
         let found = process::with(|p| p.select(handles, (Takes::First, false), Call::Testany))?;
         let Some(found) = found else {
             put(index, abi::UNDEFINED)?;
             put(flag, 1)?;
-            return put_status(Ok(Status::empty()), status);
+            return put_status(Ok(MpiStatus::empty()), status);
         };
         match finished(found)?.into_iter().next() {
             Some((position, outcome)) => {
@@ -168,7 +179,7 @@ functions! {
 /// The lists have space for all requests.
 unsafe fn some(
     handles: &mut [c_int],
-    (found, indices, statuses): (*mut c_int, *mut c_int, *mut Status),
+    (found, indices, statuses): (*mut c_int, *mut c_int, *mut MpiStatus),
     (blocks, call): (bool, Call),
 ) -> Outcome<()> {
     let selected = process::with(|p| p.select(handles, (Takes::Complete, blocks), call))?;

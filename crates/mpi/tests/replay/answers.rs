@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use des::Time;
 use mpi::{ALGORITHMS, AlgorithmSelection, MpiJob, Rank, TABLES, TimelineEvent, check_agreement};
-use workload::{Answer, Call, Collective, Completed, Operation, Program, ReceivedMessage, SentMessage, Takes, TraceError};
+use workload::{
+    Answer, Call, Collective, Completed, Operation, Program, ReceivedMessage, SentMessage, Takes, TraceError,
+};
 
 use super::network::*;
 
@@ -678,6 +680,9 @@ fn messages_are_told_apart() {
     let left = left.lock().unwrap().clone();
     let sequences: Vec<u32> = left.iter().map(|message| message.sequence).collect();
     assert!(left.iter().all(|message| (message.from, message.to) == (0, 1)));
-    assert!(sequences.len() == 2 && sequences[0] + 1 == sequences[1], "{sequences:?}");
+    assert!(
+        sequences.len() == 2 && sequences[0] + 1 == sequences[1],
+        "{sequences:?}"
+    );
     assert_eq!(*seen.lock().unwrap(), [left[1], left[0]]);
 }

@@ -2,14 +2,14 @@
 //!
 //! With allocation per packet, the VC that has won holds the crossbar for the next flits of its packet.
 //!
-//! With speculation, a head asks for the crossbar in the step in which it asks for a VC, after or beside the others. What
-//! it has won counts only if it has got a VC with a credit, too.
+//! With speculation, a head asks for the crossbar in the step in which it asks for a VC, after or beside the others.
+//! What it has won counts only if it has got a VC with a credit, too.
 //!
 //! With speedups of inputs and outputs, a port has several inputs or outputs of the crossbar: its VCs are dealt out to
 //! the inputs, and the input ports to the outputs.
 //!
-//! Of the VCs of an input that ask for one output, only the first one from a pointer on stands, or the oldest. Then the allocator
-//! matches inputs with outputs of the crossbar. The pointer of an input moves past a VC that wins.
+//! Of the VCs of an input that ask for one output, only the first one from a pointer on stands, or the oldest. Then the
+//! allocator matches inputs with outputs of the crossbar. The pointer of an input moves past a VC that wins.
 
 use des::Time;
 
@@ -38,9 +38,9 @@ impl FlitRouter {
         u32::from(output) * lanes + u32::from(input) % lanes
     }
 
-    /// Whether the queue before a link, without the flits that pass the crossbar, has room in a step.
+    /// Whether the queue before a link, without the flits that pass the crossbar, has space in a step.
     #[inline]
-    fn has_room(&self, output: u16, (cycle, step): (u64, u64)) -> bool {
+    fn has_space(&self, output: u16, (cycle, step): (u64, u64)) -> bool {
         let Some(most) = self.parameters.output_flits else {
             return true;
         };
@@ -93,7 +93,7 @@ impl FlitRouter {
                     true => work.able.push(output),
                     false => work.lacking.push(output),
                 }
-                if has_credits && self.has_room(output, (cycle, step)) {
+                if has_credits && self.has_space(output, (cycle, step)) {
                     let place = work.held_inputs.len() as u32;
                     self.send_flit((now, cycle, step), (index, place), context, out);
                     self.hold_crossbar(index);
@@ -215,7 +215,7 @@ impl FlitRouter {
                         work.able.push(output);
                     }
                     let request = (input as u32, self.crossbar_output(port as u16, output));
-                    if work.held_outputs.contains(&request.1) || !self.has_room(output, (cycle, step)) {
+                    if work.held_outputs.contains(&request.1) || !self.has_space(output, (cycle, step)) {
                         work.again = true;
                         continue;
                     }

@@ -1,8 +1,8 @@
 //! Switch and link traversal, and credits: a flit that has got the crossbar leaves its buffer, passes the crossbar, and
 //! starts onto the link when it is free, in the order of the grants, from a queue with or without bound.
 //!
-//! The input port sends one message with credits in a cycle: those of the flits of one step. A host takes a flit in each cycle, and returns its credit
-//! at once.
+//! The input port sends one message with credits in a cycle: those of the flits of one step. A host takes a flit in
+//! each cycle, and returns its credit at once.
 
 use des::Time;
 

@@ -87,7 +87,8 @@ impl FlitRouter {
         }
     }
 
-    /// Whether a head without a VC may ask for the crossbar. Its flit is missing only in a timeline that is undone later.
+    /// Whether a head without a VC may ask for the crossbar. Its flit is missing only in a timeline that is undone
+    /// later.
     fn may_speculate<O: RouterOutputs<FlitRouter>>(&mut self, index: usize, cycle: u64, out: &mut O) -> bool {
         let InputVc {
             output: to, flits, ..

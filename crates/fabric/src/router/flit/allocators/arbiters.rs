@@ -12,8 +12,8 @@ pub enum FlitArbiter {
     Matrix,
 }
 
-/// How the arbiters of an allocator are built: of all at once, or as a tree of two levels, with one arbiter for each group
-/// of neighbours and one for the groups.
+/// How the arbiters of an allocator are built: of all at once, or as a tree of two levels, with one arbiter for each
+/// group of neighbours and one for the groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArbiterTree {
     /// How each chooses.

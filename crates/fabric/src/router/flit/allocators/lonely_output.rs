@@ -1,5 +1,5 @@
-//! The lonely output allocator: each requester picks its resource with the fewest requests, as that is least likely to get
-//! another one. Each resource grants the first of them from its pointer on. Both pointers of a pair move by one.
+//! The lonely output allocator: each requester picks its resource with the fewest requests, as that is least likely to
+//! get another one. Each resource grants the first of them from its pointer on. Both pointers of a pair move by one.
 //!
 //! Source: W. J. Dally, B. Towles, "Principles and Practices of Interconnection Networks", 2004, section 19.3.
 

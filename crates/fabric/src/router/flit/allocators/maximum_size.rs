@@ -1,8 +1,8 @@
-//! A matching of maximum size, by shortest augmenting paths. Free requesters are taken from a pointer on, which moves by
-//! one in each step in which some requester waits, and resources in their order.
+//! A matching of maximum size, by shortest augmenting paths. Free requesters are taken from a pointer on, which moves
+//! by one in each step in which some requester waits, and resources in their order.
 //!
-//! Source: J. E. Hopcroft, R. M. Karp, "An n^(5/2) algorithm for maximum matchings in bipartite graphs", SIAM J. Computing
-//! 2(4), 1973, for augmenting paths; there is one path at a time here.
+//! Source: J. E. Hopcroft, R. M. Karp, "An n^(5/2) algorithm for maximum matchings in bipartite graphs", SIAM J.
+//! Computing 2(4), 1973, for augmenting paths; there is one path at a time here.
 
 use super::arbiters::{Arbiters, NONE, Request};
 

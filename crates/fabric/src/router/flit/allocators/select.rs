@@ -1,5 +1,5 @@
-//! The allocator `select` of BookSim 2: iSLIP with priorities, in which the grants of an iteration stay for the next. So a
-//! requester may move to a resource that has granted it before, and the one that it leaves stays with nobody.
+//! The allocator `select` of BookSim 2: iSLIP with priorities, in which the grants of an iteration stay for the next.
+//! So a requester may move to a resource that has granted it before, and the one that it leaves stays unused.
 
 use super::arbiters::{Arbiters, NONE, Request, keep_best};
 
@@ -10,7 +10,8 @@ pub(super) fn allocate(
     granted: &mut Vec<usize>,
 ) {
     let (requesters, resources) = (arbiters.requesters as usize, arbiters.resources as usize);
-    // By resource, the request that it grants, and whether a requester has accepted; by requester, what it has accepted.
+    // By resource, the request that it grants, and whether a requester has accepted; by requester, what it has
+    // accepted.
     let mut grants = vec![NONE; resources];
     let mut is_taken = vec![false; resources];
     let mut accepted = vec![NONE; requesters];
