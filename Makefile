@@ -12,10 +12,10 @@ RUST := --workspace --exclude fabricsim-py
 export RUSTC_WRAPPER ?= $(CURDIR)/scripts/rustc-for-tests.sh
 
 build: ## the release binary
-	cargo build --release --locked --package fabricsim-cli
+	cargo build --release --locked --package fabricsim-cli --package fabricsim-libmpi
 
 mpi: ## the release binary with MPI, for runs on several processes
-	cargo build --release --locked --package fabricsim-cli --features mpi
+	cargo build --release --locked --package fabricsim-cli --package fabricsim-libmpi --features fabricsim-cli/mpi
 
 demo: ## install what is missing, build, replay LAMMPS on two networks and compare them
 	scripts/install-packages.sh
@@ -82,6 +82,8 @@ test-mpi: ## what runs on several processes, under mpirun
 # The development profile and the features of `cargo test`: only the module itself is compiled.
 python: $(VENV)/ready ## the Python package for development, in .venv
 	. $(VENV)/bin/activate && maturin develop --locked --extras plot,notebook,sweep,test,dev
+	cargo build --locked --package fabricsim-libmpi
+	cp "$${CARGO_TARGET_DIR:-target}/debug/libfabricsim_libmpi.so" python/fabricsim/
 
 # In two processes, each file in one of them, as its tests share what they run.
 test-python: python ## the Python package, and what the documentation says

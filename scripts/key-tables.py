@@ -66,9 +66,10 @@ UNLISTED = {
     *(f"job.placement{key}" for key in ("", ".kind")),
     *(f"job.mapping{key}" for key in ("", ".kind")),
     *(f"job.workload.{key}" for key in ("otf2", "dumpi", "clock", "goal", "liballprof", "motif")),
+    "job.workload.compute",
     *(
         f"job.workload.{key}"
-        for key in ("python", "function", "ranks", "arguments.NAME", "reacts", "phases.motif")
+        for key in ("command", "python", "function", "ranks", "arguments.NAME", "reacts", "phases.motif")
     ),
     "job.compute",
     "job.compute.regions.NAME",

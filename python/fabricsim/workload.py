@@ -13,7 +13,7 @@ from typing import Any, Literal
 from fabricsim.kinds import Motif
 from fabricsim.part import Given, Part, Path, Size, Table, Time, given
 
-__all__ = ["Dumpi", "Goal", "Liballprof", "Otf2", "Over", "Phase", "Python", "Source", "Window"]
+__all__ = ["Command", "Dumpi", "Goal", "Liballprof", "Otf2", "Over", "Phase", "Python", "Source", "Window"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -155,6 +155,25 @@ class Source(Part, key="", kind="trace-formats"):
             if name in table:
                 return part, {"path" if key == name else key: value for key, value in table.items()}
         return None
+
+
+@dataclass(frozen=True, repr=False)
+class Command(Source, name="command"):
+    """A real MPI program: one process for each rank. Its rules: ``docs/methods/online.md``.
+
+    Parameters
+    ----------
+    path : Sequence[str]
+        The command: the program and its arguments.
+    ranks : int
+        Number of ranks, 1 to 32768.
+    compute : {"measured", "none"}
+        What computation between calls takes: its CPU time here, or nothing (default: measured).
+    """
+
+    path: Sequence[str]  # type: ignore[assignment]
+    ranks: int = field(kw_only=True)
+    compute: Literal["measured", "none"] | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, repr=False)

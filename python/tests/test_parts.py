@@ -102,7 +102,8 @@ def test_every_registered_part_has_a_class_with_its_parameters(kind: str) -> Non
         name: set(part.parameters()) - COMMON.get(kind, set()) for name, part in BASES[kind].parts.items()
     }
     if kind == "trace-formats":
-        # A program is not a trace format.
+        # Programs are no trace formats.
+        assert typed.pop("command") == {"ranks", "compute"}
         assert typed.pop("python") == {"ranks", "function", "arguments", "reacts"}
         # Windows are the same for all recordings, so that they are keys of their own.
         for recording in ("dumpi", "liballprof", "otf2"):

@@ -3,12 +3,13 @@
 //! ecosystem; this command hands them over (`python.rs`).
 //!
 //! Exit status: 0 success; 1 a result or checkpoint could not be written or read, or an internal check failed; 2 the
-//! input is wrong (experiment, trace, arguments, a deadlocked application); 130 interrupted. All processes of a run
-//! end with the same status, and one of them prints the reason.
+//! input is wrong (experiment, trace, arguments, a deadlocked application); 130 interrupted (Ctrl-C, SIGTERM, SIGHUP).
+//! All processes of a run end with the same status, and one of them prints the reason.
 
 mod explain;
 mod export;
 mod list;
+#[cfg(target_os = "linux")]
 mod mpirun;
 mod new;
 mod progress;
@@ -25,7 +26,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use config::Override;
-use experiment::{Equal, Interpreter, Interpreters};
+use experiment::{Equal, Interpreters};
 use sim::Every;
 
 /// Wrong input.
@@ -50,6 +51,7 @@ enum Command {
     New(NewArguments),
     /// Run an experiment and write a result folder with tables and a report
     Run(RunArguments),
+    #[cfg(target_os = "linux")]
     /// Run a real MPI program on a simulated network: every rank is a process, and its messages take the time that the
     /// network gives them
     Mpirun(MpirunArguments),
@@ -225,6 +227,7 @@ struct RunArguments {
     interference: bool,
 }
 
+#[cfg(target_os = "linux")]
 #[derive(Args)]
 struct MpirunArguments {
     /// Number of ranks
@@ -484,10 +487,11 @@ struct ViewArguments {
 }
 
 /// Runs the command line; returns the exit status. `arguments` begin with the program's name. `interpreters` run
-/// programs in other languages.
+/// programs in other languages. `mpi_library` is the library of real MPI programs, if it is not beside this program.
 pub fn main(
     arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     interpreters: Interpreters<'_>,
+    mpi_library: Option<PathBuf>,
 ) -> u8 {
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
@@ -497,16 +501,16 @@ pub fn main(
             return error.exit_code() as u8;
         }
     };
-    let programs = online::OnlinePrograms::new(None);
-    let mut all: Vec<&dyn Interpreter> = interpreters.to_vec();
-    // One that the caller brings knows where its library is.
-    if !all.iter().any(|interpreter| interpreter.key() == programs.key()) {
-        all.push(&programs);
-    }
-    let interpreters = &all[..];
+    #[cfg(target_os = "linux")]
+    let programs = online::OnlinePrograms::new(mpi_library);
+    #[cfg(target_os = "linux")]
+    let interpreters = &[interpreters, &[&programs]].concat()[..];
+    #[cfg(not(target_os = "linux"))]
+    let _ = mpi_library;
     let done = match cli.command {
         Command::New(arguments) => new::new(&arguments),
         Command::Run(arguments) => run::run(arguments, interpreters),
+        #[cfg(target_os = "linux")]
         Command::Mpirun(arguments) => mpirun::mpirun(arguments, interpreters),
         Command::Resume(arguments) => run::resume(&arguments, interpreters),
         Command::Check(arguments) => run::check(&arguments, interpreters),
@@ -530,14 +534,11 @@ pub fn main(
         Command::Verify(arguments) => verify::verify(&arguments),
         Command::View(arguments) => view::view(&arguments),
     };
-    let aborted = programs.aborted();
-    let ended = programs.end();
+    #[cfg(target_os = "linux")]
+    let done = mpirun::end(&programs, done);
     match done {
-        Ok(()) => mpirun::status(&ended),
-        Err(failure) => {
-            let status = failure.reported().status;
-            aborted.map_or(status, |aborted| aborted as u8)
-        }
+        Ok(()) => 0,
+        Err(failure) => failure.reported().status,
     }
 }
 

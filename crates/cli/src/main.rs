@@ -8,5 +8,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    ExitCode::from(fabricsim_cli::main(std::env::args_os(), &[]))
+    ExitCode::from(fabricsim_cli::main(std::env::args_os(), &[], None))
 }

@@ -1,30 +1,31 @@
-//! `mpirun`: a real MPI program on a simulated network.
+//! `mpirun`: a real MPI program on a simulated network; the end of real programs of all commands.
 
 use std::path::{Path, PathBuf};
 
 use config::Override;
 use experiment::{Experiment, ExperimentSource, Interpreters};
-use online::RankStatus;
+use online::{OnlinePrograms, RankStatus};
 
 use crate::{CommandFailure, MpirunArguments, run};
 
-/// The exit status of a run whose ranks have ended so: that of the first rank that has failed.
-pub(crate) fn status(ranks: &[RankStatus]) -> u8 {
+/// Ends the processes of all programs of a command, which has ended so. A rank that has failed makes the command fail,
+/// with the rank's exit status.
+pub(crate) fn end(programs: &OnlinePrograms, done: Result<(), CommandFailure>) -> Result<(), CommandFailure> {
+    let aborted = programs.aborted();
+    let ranks = programs.end();
+    if let Err(failure) = done {
+        let status = aborted.map_or(failure.status, |aborted| aborted as u8);
+        return Err(CommandFailure { status, ..failure });
+    }
     let failed = ranks.iter().enumerate().find(|(_, rank)| rank.code() != 0);
-    let Some((rank, how)) = failed else { return 0 };
-    match how {
-        RankStatus::Exited(code) => {
-            eprintln!("fabricsim: rank {rank} ended with exit status {code} after MPI_Finalize")
-        }
-        RankStatus::Killed(signal) => {
-            eprintln!("fabricsim: signal {signal} ended rank {rank} after MPI_Finalize")
-        }
-    }
-    // A failed rank must not look good: 256 is 0 for a shell.
-    match how.code() as u8 {
-        0 => 1,
-        code => code,
-    }
+    let Some((rank, how)) = failed else { return Ok(()) };
+    let message = match how {
+        RankStatus::Exited(code) => format!("rank {rank} ended with exit status {code} after MPI_Finalize"),
+        RankStatus::Killed(signal) => format!("signal {signal} ended rank {rank} after MPI_Finalize"),
+    };
+    // 256 is 0 for a shell, and a failed rank must not look good.
+    let status = (how.code() as u8).max(1);
+    Err(CommandFailure { message, status })
 }
 
 pub(crate) fn mpirun(

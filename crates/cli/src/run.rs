@@ -255,7 +255,11 @@ fn execute(
         if let Some(bar) = bar {
             bar.finish();
         }
-        let result = result?;
+        // What the end of the ranks' processes makes of a run is no error of theirs.
+        let result = result.map_err(|error| match control.is_stopped() {
+            true => sim::Error::Interrupted,
+            false => error,
+        })?;
         if let Some(result) = &result {
             result.write(out, true).map_err(CommandFailure::failed)?;
         }
@@ -266,7 +270,7 @@ fn execute(
     })
 }
 
-/// Lets Ctrl-C stop this run, the latest one of the process.
+/// Lets Ctrl-C, SIGTERM and SIGHUP stop this run, the latest one of the process.
 fn stop_on_interrupt(control: Arc<RunControl>) {
     static CURRENT: Mutex<Option<Arc<RunControl>>> = Mutex::new(None);
     let current = || CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -276,6 +280,9 @@ fn stop_on_interrupt(control: Arc<RunControl>) {
         if let Some(control) = &*current() {
             control.stop();
         }
+        // A rank that computes without an end would never see it.
+        #[cfg(target_os = "linux")]
+        online::interrupt();
     });
 }
 

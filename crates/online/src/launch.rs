@@ -25,6 +25,14 @@ use tempfile::TempDir;
 /// Names under which programs ask for a library with the ABI of MPICH.
 const LIBRARY_NAMES: [&str; 3] = ["libmpi.so.12", "libmpich.so.12", "libmpi.so"];
 
+/// Whether all runs of this process are to end now.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Ends the processes of all ranks, also those that compute without an end: for Ctrl-C.
+pub fn interrupt() {
+    INTERRUPTED.store(true, Ordering::Release);
+}
+
 /// How a rank's process has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RankStatus {
@@ -82,6 +90,7 @@ impl Launched {
     /// # Errors
     /// In one sentence: the program cannot be started.
     pub fn start(command: &[String], memory: SharedMemory, library: &Path) -> Result<Launched, String> {
+        INTERRUPTED.store(false, Ordering::Release);
         let folder = library_folder(library)
             .map_err(|error| format!("no folder for the MPI library {}: {error}", library.display()))?;
         let memory = Arc::new(memory);
@@ -244,7 +253,8 @@ impl ProcessWatch {
             let ended: Vec<bool> = ends.iter().map(|end| !end.revents().is_empty()).collect();
             let mut ended = ended.into_iter();
             children.retain_mut(|child| !(ended.next().unwrap_or(false) && self.note_end(child)));
-            if self.ends.load(Ordering::Acquire) && !signalled {
+            let ends = self.ends.load(Ordering::Acquire) || INTERRUPTED.load(Ordering::Acquire);
+            if ends && !signalled {
                 signalled = true;
                 for child in &children {
                     let _ = kill_process_group(child.group, Signal::KILL);

@@ -12,5 +12,5 @@ mod launch;
 mod program;
 mod section;
 
-pub use launch::RankStatus;
+pub use launch::{RankStatus, interrupt};
 pub use section::OnlinePrograms;

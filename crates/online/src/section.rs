@@ -54,7 +54,7 @@ impl OnlinePrograms {
     }
 
     fn find_library(&self) -> Result<PathBuf, String> {
-        if let Some(library) = &self.library {
+        if let Some(library) = self.library.as_ref().filter(|library| library.is_file()) {
             return Ok(library.clone());
         }
         let program = env::current_exe().map_err(|error| error.to_string())?;
@@ -65,8 +65,7 @@ impl OnlinePrograms {
         found.ok_or_else(|| {
             let beside = program.parent().unwrap_or(Path::new("")).display();
             format!(
-                "there is no {LIBRARY} in {beside}, FabricSim's MPI library; `cargo build --release --package \
-                 fabricsim-libmpi` makes it"
+                "there is no {LIBRARY}, FabricSim's MPI library, in {beside}; `make build` and `make python` make it"
             )
         })
     }

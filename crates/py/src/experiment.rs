@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use sim::RunControl;
 
 use crate::program::{FunctionArguments, PythonInterpreter};
+use crate::real_programs::RealPrograms;
 use crate::{error, json};
 
 /// Interval of a waiting Python thread between two checks of signals and progress reports.
@@ -20,6 +21,7 @@ const STEP: Duration = Duration::from_millis(50);
 #[pyclass(frozen, module = "fabricsim._core")]
 pub(crate) struct Experiment {
     inner: experiment::Experiment,
+    programs: RealPrograms,
 }
 
 /// Why a run gave no result.
@@ -39,9 +41,12 @@ impl Experiment {
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, set: Vec<(String, String)>) -> PyResult<Experiment> {
         let set = set.into_iter().map(config::Override::from).collect();
-        let inner = py.detach(|| experiment::Experiment::load_with(&path, set, &[&PythonInterpreter::new()]));
+        let (python, programs) = (PythonInterpreter::new(), RealPrograms::new(py));
+        let interpreters = programs.beside(&python);
+        let inner = py.detach(|| experiment::Experiment::load_with(&path, set, &interpreters));
         Ok(Experiment {
             inner: inner.map_err(|e| error::of_experiment(py, &e))?,
+            programs,
         })
     }
 
@@ -55,10 +60,12 @@ impl Experiment {
         set: Vec<(String, String)>,
         programs: BTreeMap<String, FunctionArguments>,
     ) -> PyResult<Experiment> {
-        let interpreter = PythonInterpreter::with(programs);
-        let inner = py.detach(|| experiment::Experiment::from_toml_with(&text, &name, &set, &[&interpreter]));
+        let (python, programs) = (PythonInterpreter::with(programs), RealPrograms::new(py));
+        let interpreters = programs.beside(&python);
+        let inner = py.detach(|| experiment::Experiment::from_toml_with(&text, &name, &set, &interpreters));
         Ok(Experiment {
             inner: inner.map_err(|e| error::of_experiment(py, &e))?,
+            programs,
         })
     }
 
@@ -101,7 +108,9 @@ impl Experiment {
                 .map(drop),
             None => Ok(()),
         };
-        run(py, &self.inner, &out, interference, report).map_err(|failure| match failure {
+        let done = run(py, &self.inner, &out, interference, report);
+        py.detach(|| self.programs.end());
+        done.map_err(|failure| match failure {
             RunFailure::Simulation(e) => error::of_sim(py, &e),
             RunFailure::Write(e) => error::of_class(py, "ResultError", &e.to_string()),
             RunFailure::Panic(message) => {
@@ -155,6 +164,7 @@ fn run(
         while py.detach(wait) == Err(RecvTimeoutError::Timeout) {
             if let Err(e) = py.check_signals().and_then(|()| report(&control)) {
                 control.stop();
+                RealPrograms::interrupt();
                 // The exception is raised, whether or not the run stopped in time.
                 let _ = py.detach(|| worker.join());
                 return Err(RunFailure::Python(e));

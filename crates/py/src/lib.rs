@@ -8,6 +8,7 @@ mod error;
 mod experiment;
 mod operation;
 mod program;
+mod real_programs;
 mod session;
 
 use pyo3::prelude::*;
@@ -63,7 +64,8 @@ mod _core {
 /// Runs the command line; returns the exit status. `arguments` begin with the program's name.
 #[pyfunction]
 fn main(py: Python<'_>, arguments: Vec<String>) -> u8 {
-    py.detach(|| cli::main(arguments, &[&PythonInterpreter::new()]))
+    let library = real_programs::mpi_library(py);
+    py.detach(|| cli::main(arguments, &[&PythonInterpreter::new()], library))
 }
 
 /// All parts that an experiment can name, and its keys, as JSON: {kind: [{name, summary, parameters}]}.

@@ -43,6 +43,11 @@ impl RunControl {
         self.kernel.interrupt();
     }
 
+    /// Whether the end of the run was requested.
+    pub fn is_stopped(&self) -> bool {
+        self.kernel.interrupted()
+    }
+
     /// Simulated time reached, in picoseconds.
     pub fn now_ps(&self) -> u64 {
         self.kernel.now().ps()

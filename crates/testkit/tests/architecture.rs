@@ -69,6 +69,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "config",
             "experiment",
             "export",
+            "online",
             "results",
             "same-features",
             "sim",

@@ -29,7 +29,8 @@ pub static SOURCES: &[WorkloadSource] = &[
         kind: "program",
         summary: "a real MPI program: the command that starts one process for each rank",
         read: |section, _| {
-            let message = "real programs need FabricSim's command on Linux";
+            let message = "real programs are started by the command fabricsim, on Linux; expected `fabricsim run` or \
+                           `fabricsim mpirun`";
             Err(section.error("command", message))
         },
     },
