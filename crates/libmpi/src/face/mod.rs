@@ -19,6 +19,7 @@ use crate::failure::{Failure, Outcome};
 /// value. Pointers are those that the caller of MPI promises.
 macro_rules! functions {
     ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)*) => { $(
+        #[allow(clippy::too_many_arguments, reason = "MPI has them")]
         const _: () = {
             unsafe fn call($($argument: $type),*) -> std::ffi::c_int {
                 // Safety: the program passes what MPI asks for.
