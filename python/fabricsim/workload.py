@@ -13,7 +13,7 @@ from typing import Any, Literal
 from fabricsim.kinds import Motif
 from fabricsim.part import Given, Part, Path, Size, Table, Time, given
 
-__all__ = ["Command", "Dumpi", "Goal", "Liballprof", "Otf2", "Over", "Phase", "Python", "Source", "Window"]
+__all__ = ["Command", "Dumpi", "Goal", "Liballprof", "Operations", "Otf2", "Over", "Phase", "Python", "Source", "Window"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -218,6 +218,17 @@ class Liballprof(Source, name="liballprof"):
     """
 
     window: Window | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, repr=False)
+class Operations(Source, name="operations"):
+    """Operations that a real program has left. Their layout: ``docs/formats/operations.md``.
+
+    Parameters
+    ----------
+    path : Path
+        The file, relative to the current folder.
+    """
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,5 +1,6 @@
 //! `run`, on one or several levels, `resume`, `check`, `report`, `compare`.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::slice;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -234,6 +235,7 @@ fn execute(
             })
     })?;
     let parts = running.as_ref().map(RunningFolder::parts);
+    let replay = sim::leave_operations(experiment, out);
     let context = RunContext {
         processes: &processes.0,
         checkpoints: checkpoints.as_ref(),
@@ -262,6 +264,9 @@ fn execute(
         })?;
         if let Some(result) = &result {
             result.write(out, true).map_err(CommandFailure::failed)?;
+            if let Some(replay) = replay {
+                fs::write(out.join(sim::REPLAY), replay).map_err(CommandFailure::failed)?;
+            }
         }
         if let Some(running) = running {
             running.end();

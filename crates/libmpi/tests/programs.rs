@@ -181,3 +181,40 @@ fn ranks_that_wait_forever_are_named() {
         "{message}"
     );
 }
+
+/// The operations that a run leaves give its result again, with every executor, and the same programs in another run.
+#[test]
+fn a_run_leaves_what_replays_it() {
+    let folder = TempDir::new().unwrap();
+    let Some(timing) = compiled(folder.path(), "timing") else {
+        return;
+    };
+    let programs = OnlinePrograms::new(Some(library()));
+    let text = format!(
+        "{NETWORK}poll_overhead = \"150 ns\"\nmatching_overhead = \"7 ns\"\n[[job]]\nname = \"c\"\nworkload.command = \
+         [{timing:?}]\nworkload.ranks = 7\nworkload.compute = \"none\"\n"
+    );
+    let live = Experiment::from_toml_with(&text, "c.toml", &[], &[&programs]).unwrap();
+    let replay = sim::leave_operations(&live, folder.path()).unwrap();
+    let digest = sim::run(&live, &sim::RunControl::new()).unwrap().summary.digest;
+    assert_eq!(programs.end(), [RankStatus::Exited(0); 7]);
+    fs::write(folder.path().join("replay.toml"), replay).unwrap();
+    for (executor, threads) in [
+        ("sequential", 1),
+        ("reverse-check", 1),
+        ("conservative", 2),
+        ("optimistic", 2),
+    ] {
+        let keys = [
+            ("run.executor".into(), format!("{executor:?}")),
+            ("run.threads".into(), threads.to_string()),
+        ];
+        let experiment = Experiment::load(&folder.path().join("replay.toml"), &keys).unwrap();
+        let replayed = sim::run(&experiment, &sim::RunControl::new()).unwrap();
+        assert_eq!(replayed.summary.digest, digest, "{executor}");
+    }
+    let slower = [("network.links.host.latency".into(), "\"900 ns\"".into())];
+    let experiment = Experiment::load(&folder.path().join("replay.toml"), &slower).unwrap();
+    let replayed = sim::run(&experiment, &sim::RunControl::new()).unwrap();
+    assert_ne!(replayed.summary.digest, digest, "another network");
+}

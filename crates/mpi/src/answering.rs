@@ -10,7 +10,6 @@ use des::Time;
 use workload::{Answer, Completed, ReceivedMessage};
 
 use crate::job::Group;
-use crate::matching::UnexpectedMessage;
 
 /// The answer that the rank gathers for its program.
 #[derive(Debug, Default)]
@@ -22,10 +21,6 @@ pub(crate) struct Answering {
     messages: BTreeMap<u32, ReceivedMessage>,
     /// The program's numbers of the requests of which the rank awaits one.
     pub contenders: Vec<u64>,
-    /// Messages that matched probes have taken, by the program's numbers.
-    pub taken: BTreeMap<u64, UnexpectedMessage>,
-    /// The number of the message that a matched probe awaits.
-    pub takes: Option<u64>,
     /// The communicators that the rank has made, by number.
     pub made: BTreeMap<u32, Arc<Group>>,
 }

@@ -22,8 +22,13 @@ pub(crate) enum CpuState {
     },
     /// Blocked on requests. Overheads of what has arrived last until `busy_until`.
     Waiting { outstanding: u32, busy_until: Time },
-    /// Blocked until a matching message arrives. Comparisons with others last until `busy_until`.
-    Probing { pattern: MatchPattern, busy_until: Time },
+    /// Blocked until a matching message arrives. Comparisons with others last until `busy_until`. A matched probe takes
+    /// the message under a number.
+    Probing {
+        pattern: MatchPattern,
+        busy_until: Time,
+        takes: Option<u32>,
+    },
     /// The program has ended.
     Finished,
     /// [`crate::Rank::stop`] has interrupted the program.

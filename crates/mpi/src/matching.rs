@@ -3,7 +3,7 @@
 //! Source: MPI 4.1, section 3.5 "Semantics of Point-to-Point Communication": a message matches the first posted
 //! receive that fits, a receive matches the first message that arrived and fits.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use des::Journal;
 use serde::{Deserialize, Serialize};
@@ -60,6 +60,8 @@ pub(crate) struct QueueSearch<T> {
 pub(crate) struct MatchingQueues {
     posted: VecDeque<PostedReceive>,
     unexpected: VecDeque<UnexpectedMessage>,
+    /// Messages that matched probes have taken, by the program's numbers.
+    taken: BTreeMap<u32, UnexpectedMessage>,
 }
 
 /// A change of one of the queues.
@@ -69,6 +71,10 @@ pub(crate) enum MatchingChange {
     PostedTaken(u32, PostedReceive),
     UnexpectedQueued,
     UnexpectedTaken(u32, UnexpectedMessage),
+    /// The message of a matched probe, by its number.
+    Kept(u32),
+    /// The message of a matched probe is received.
+    KeptTaken(u32, UnexpectedMessage),
 }
 
 impl MatchingQueues {
@@ -104,6 +110,33 @@ impl MatchingQueues {
             found: taken,
             looked_at: search.looked_at,
         }
+    }
+
+    /// Keeps a message that a matched probe has taken, under a number that no other one has.
+    pub fn keep(
+        &mut self,
+        number: u32,
+        message: UnexpectedMessage,
+        journal: &mut impl Journal<MatchingChange>,
+    ) {
+        self.taken.insert(number, message);
+        journal.note(|| MatchingChange::Kept(number));
+    }
+
+    /// Whether a matched probe has taken a message under this number.
+    pub fn keeps(&self, number: u32) -> bool {
+        self.taken.contains_key(&number)
+    }
+
+    /// Gives up the message of a matched probe.
+    pub fn take_kept(
+        &mut self,
+        number: u32,
+        journal: &mut impl Journal<MatchingChange>,
+    ) -> Option<UnexpectedMessage> {
+        let taken = self.taken.remove(&number)?;
+        journal.note(|| MatchingChange::KeptTaken(number, taken));
+        Some(taken)
     }
 
     /// Removes a posted receive. Returns whether it was posted: one that has matched a message is not.
@@ -160,12 +193,23 @@ impl MatchingQueues {
                 self.unexpected.pop_back();
             }
             MatchingChange::UnexpectedTaken(index, taken) => self.unexpected.insert(index as usize, taken),
+            MatchingChange::Kept(number) => {
+                self.taken.remove(&number);
+            }
+            MatchingChange::KeptTaken(number, taken) => {
+                self.taken.insert(number, taken);
+            }
         }
     }
 
     /// The unexpected messages, in order of arrival.
     pub fn unexpected_messages(&self) -> impl Iterator<Item = &Message> {
         self.unexpected.iter().map(|unexpected| &unexpected.message)
+    }
+
+    /// Number of messages that matched probes have taken and the program has not received.
+    pub fn kept(&self) -> usize {
+        self.taken.len()
     }
 
     /// Number of unexpected messages.

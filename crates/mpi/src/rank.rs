@@ -273,11 +273,7 @@ impl Rank {
 
     /// Number of messages that have arrived and match no receive so far.
     pub fn unexpected_messages(&self) -> usize {
-        let taken = self
-            .answering
-            .as_ref()
-            .map_or(0, |answering| answering.taken.len());
-        self.matching.unexpected() + self.ordering.early_count() + taken
+        self.matching.unexpected() + self.ordering.early_count() + self.matching.kept()
     }
 
     /// The first message of the program that has arrived and matches no receive so far: its sender and tag.

@@ -1,10 +1,13 @@
 //! One run of a job whose ranks are processes.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rank_channel::SharedMemory;
+use workload::{Operation, OperationsWriter};
 
 use crate::exchange::DataExchange;
 use crate::launch::{Launched, RankStatus};
@@ -26,6 +29,8 @@ pub(crate) struct OnlineProgram {
 pub(crate) struct OnlineJob {
     what: Arc<OnlineProgram>,
     exchange: DataExchange,
+    /// Where the operations of the run are left.
+    operations: Option<OperationsWriter>,
     launched: Mutex<Option<Result<Arc<Launched>, String>>>,
     /// Ranks that have called `MPI_Finalize`.
     finished: AtomicU32,
@@ -34,13 +39,30 @@ pub(crate) struct OnlineJob {
 }
 
 impl OnlineJob {
-    pub fn new(what: Arc<OnlineProgram>) -> OnlineJob {
-        OnlineJob {
+    /// A run, which leaves its operations in a file.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn new(what: Arc<OnlineProgram>, file: Option<&Path>) -> io::Result<OnlineJob> {
+        let create = |file| OperationsWriter::new(File::create(file)?, what.ranks);
+        Ok(OnlineJob {
             exchange: DataExchange::new(what.ranks),
+            operations: file.map(create).transpose()?,
             what,
             launched: Mutex::new(None),
             finished: AtomicU32::new(0),
             aborted: Mutex::new(None),
+        })
+    }
+
+    /// Notes an operation of a rank.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn note(&self, rank: u32, operation: Operation) -> io::Result<()> {
+        match &self.operations {
+            Some(operations) => operations.add(rank, operation),
+            None => Ok(()),
         }
     }
 
@@ -53,9 +75,16 @@ impl OnlineJob {
         self.what.command.join(" ")
     }
 
-    /// A rank has called `MPI_Finalize`.
-    pub fn finish(&self) {
-        self.finished.fetch_add(1, Ordering::Relaxed);
+    /// A rank has called `MPI_Finalize`. The last one completes the file of operations.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn finish(&self) -> io::Result<()> {
+        let finished = self.finished.fetch_add(1, Ordering::AcqRel) + 1;
+        match &self.operations {
+            Some(operations) if finished == self.ranks() => operations.finish(),
+            _ => Ok(()),
+        }
     }
 
     pub fn exchange(&self) -> &DataExchange {

@@ -33,6 +33,10 @@ pub(crate) struct OnlineRank {
     complete: Vec<Joined>,
     /// Non-blocking collectives, by request.
     nonblocking: HashMap<u64, Joined>,
+    /// The last operation, if its answer tells what is noted of it.
+    unanswered: Option<Operation>,
+    /// Whether its operations cannot be noted, and why.
+    unnoted: Option<String>,
     /// What the rank copies after the last reply.
     reading: Vec<Payload>,
     /// Collectives of which it copies contributions.
@@ -59,6 +63,8 @@ impl OnlineRank {
             blocking: None,
             complete: Vec::new(),
             nonblocking: HashMap::new(),
+            unanswered: None,
+            unnoted: None,
             reading: Vec::new(),
             ending: Vec::new(),
         }
@@ -171,8 +177,65 @@ impl OnlineRank {
     }
 }
 
+impl OnlineRank {
+    /// Notes an operation, at once or with its answer.
+    fn leave_or_wait(&mut self, operation: &Operation) {
+        match operation {
+            Operation::Select { .. } | Operation::MatchedProbe { blocks: false, .. } => {
+                self.unanswered = Some(operation.clone());
+            }
+            _ => self.leave(operation.clone()),
+        }
+    }
+
+    /// Notes an operation.
+    fn leave(&mut self, operation: Operation) {
+        if let Err(error) = self.job.note(self.rank, operation) {
+            self.unnoted = Some(error.to_string());
+        }
+    }
+}
+
+/// A test that has found nothing.
+fn nothing_found(call: Call) -> Operation {
+    Operation::Select {
+        requests: Vec::new(),
+        takes: Takes::All,
+        blocks: false,
+        call,
+    }
+}
+
+/// An operation with what the simulation has decided, so that it needs no answer.
+fn decided(operation: Operation, answer: &Answer) -> Operation {
+    let found = !answer.completed.is_empty();
+    match operation {
+        Operation::Select { call, .. } if found => Operation::Wait {
+            requests: answer.completed.iter().filter_map(|one| one.request).collect(),
+            call,
+        },
+        Operation::Select { call, .. } => nothing_found(call),
+        Operation::MatchedProbe {
+            from,
+            tag,
+            communicator,
+            call,
+            ..
+        } if !found => Operation::Iprobe {
+            from,
+            tag,
+            communicator,
+            call,
+        },
+        other => other,
+    }
+}
+
 impl Program for OnlineRank {
     fn answer(&mut self, answer: Answer) {
+        if let Some(operation) = self.unanswered.take() {
+            self.leave(decided(operation, &answer));
+        }
         self.answer = answer;
         match self.blocking.take() {
             Some((key, Needs::Nothing)) => self.job.exchange().finish(key),
@@ -187,30 +250,40 @@ impl Program for OnlineRank {
     }
 
     fn next(&mut self) -> Result<Option<Operation>, TraceError> {
-        Ok(match self.next_post()? {
+        let next = match self.next_post()? {
             Post::Operation {
                 operation,
                 contribution,
             } => {
                 self.note(&operation, contribution);
+                self.leave_or_wait(&operation);
                 Some(operation)
             }
-            Post::Clock { again: false } => Some(Operation::Compute { ps: 0, region: None }),
+            Post::Clock { again: false } => {
+                let none = Operation::Compute { ps: 0, region: None };
+                self.leave(none.clone());
+                Some(none)
+            }
             // Costs `mpi.poll_overhead`, so that a loop that waits for a time ends.
-            Post::Clock { again: true } => Some(Operation::Select {
-                requests: Vec::new(),
-                takes: Takes::All,
-                blocks: false,
-                call: Call::Other,
-            }),
+            Post::Clock { again: true } => {
+                let poll = nothing_found(Call::Other);
+                self.leave(poll.clone());
+                Some(poll)
+            }
             Post::Finished => {
-                self.job.finish();
+                if let Err(error) = self.job.finish() {
+                    self.unnoted = Some(error.to_string());
+                }
                 None
             }
             Post::Abort { status, message } => {
                 self.job.aborted(status);
                 return Err(self.error(message));
             }
-        })
+        };
+        match self.unnoted.take() {
+            Some(error) => Err(self.error(format!("its operations cannot be written: {error}"))),
+            None => Ok(next),
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The keys of a job whose ranks are processes: `command`, `ranks`, `compute`.
 
 use std::env;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -100,6 +101,7 @@ impl Interpreter for OnlinePrograms {
                 hosts: OnceLock::new(),
             }),
             current: Mutex::new(None),
+            leaves: Mutex::new(None),
             jobs: self.jobs.clone(),
         }))
     }
@@ -110,18 +112,21 @@ struct OnlineWorkload {
     /// The run that began last, and whether each rank of it was asked for.
     current: Mutex<Option<(Arc<OnlineJob>, Vec<bool>)>>,
     jobs: Jobs,
+    /// Where the next run leaves its operations.
+    leaves: Mutex<Option<PathBuf>>,
 }
 
 impl OnlineWorkload {
     /// The run of a rank's program: a rank that is asked for again is in a new run.
-    fn run_of(&self, rank: u32) -> Arc<OnlineJob> {
+    fn run_of(&self, rank: u32) -> io::Result<Arc<OnlineJob>> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((job, asked)) = &mut *current
             && !std::mem::replace(&mut asked[rank as usize], true)
         {
-            return job.clone();
+            return Ok(job.clone());
         }
-        let job = Arc::new(OnlineJob::new(self.what.clone()));
+        let leaves = self.leaves.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let job = Arc::new(OnlineJob::new(self.what.clone(), leaves.as_deref())?);
         self.jobs
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -129,13 +134,18 @@ impl OnlineWorkload {
         let mut asked = vec![false; self.what.ranks as usize];
         asked[rank as usize] = true;
         *current = Some((job.clone(), asked));
-        job
+        Ok(job)
     }
 }
 
 impl Workload for OnlineWorkload {
     fn ranks(&self) -> u32 {
         self.what.ranks
+    }
+
+    fn leaves_operations(&self, file: &Path) -> bool {
+        *self.leaves.lock().unwrap_or_else(PoisonError::into_inner) = Some(file.into());
+        true
     }
 
     fn placed(&self, hosts: &[u32]) {
@@ -147,7 +157,12 @@ impl Workload for OnlineWorkload {
     }
 
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
-        Ok(Box::new(OnlineRank::new(self.run_of(rank), rank)))
+        let run = self.run_of(rank).map_err(|error| TraceError {
+            file: self.what.command.join(" "),
+            rank: Some(rank),
+            message: format!("the file of its operations cannot be written: {error}"),
+        })?;
+        Ok(Box::new(OnlineRank::new(run, rank)))
     }
 
     fn reacts(&self) -> bool {

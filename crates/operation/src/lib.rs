@@ -300,7 +300,8 @@ pub enum Operation {
         call: Call,
     },
     /// Completes requests that the simulation chooses, and answers which: Waitany, Waitsome and the Test family of a
-    /// program that reacts to answers.
+    /// program that reacts to answers. Without requests, also a test of a recording that found nothing, which took its
+    /// time.
     Select {
         /// Requests.
         requests: Vec<u64>,
@@ -311,8 +312,8 @@ pub enum Operation {
         /// Call.
         call: Call,
     },
-    /// Answers whether a message with this envelope is available, and does not receive it, in a program that
-    /// reacts to answers. One of a recording that found a message is [`Operation::Probe`].
+    /// Answers whether a message with this envelope is available, and does not receive it. One of a recording whose
+    /// times are not known, and that found a message, is [`Operation::Probe`].
     Iprobe {
         /// Source rank; `None` for `MPI_ANY_SOURCE`.
         from: Option<u32>,
@@ -324,7 +325,7 @@ pub enum Operation {
         call: Call,
     },
     /// Takes a message with this envelope, so that nothing but [`Operation::ReceiveMatched`] receives it: Mprobe and
-    /// Improbe of a program that reacts to answers.
+    /// Improbe. An Improbe of a recording has found its message.
     MatchedProbe {
         /// Source rank; `None` for `MPI_ANY_SOURCE`.
         from: Option<u32>,
@@ -332,7 +333,7 @@ pub enum Operation {
         tag: Option<u32>,
         /// Communicator.
         communicator: Communicator,
-        /// The number under which the program has the message, one that no other such message has.
+        /// The number under which the program has the message, below 2^32, which no other such message has.
         message: u64,
         /// Whether it waits until there is one.
         blocks: bool,
@@ -350,7 +351,7 @@ pub enum Operation {
         /// Call.
         call: Call,
     },
-    /// Cancels a request of a program that reacts to answers, and answers whether it did: a receive without a
+    /// Cancels a request, and answers whether it did: a receive without a
     /// message is complete then, and its completion has no message. Others go on.
     Cancel {
         /// The request.

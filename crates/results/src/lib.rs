@@ -84,7 +84,7 @@ pub use notes::{NOTE_KINDS, NoteKind};
 pub use outcome::{BacklogGrowth, JobTotals, LatencyParts, NetworkTotals, Outcome, TrafficTotals};
 pub use recording::{CutSummary, NotReplayed, RecordedGap, RecordingSummary, RecordingTotals};
 pub use repetition::{RepetitionSummary, RepetitionTimes};
-pub use report::{REPORT_BYTES, report};
+pub use report::{REPORT_BYTES, experiment_toml, report};
 pub use router_model::{router_model, waits_for};
 pub use run_result::RunResult;
 pub use running::{Running, RunningFolder, refuse_in_use};

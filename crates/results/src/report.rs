@@ -36,6 +36,11 @@ pub const REPORT_BYTES: usize = 10_000_000;
 /// Tables that are read completely. Their size grows with ranks and links, not with time.
 pub(crate) const IN_MEMORY: [&str; 5] = ["ranks", "calls", "links", "latency_histogram", "hops_histogram"];
 
+/// An experiment with all settings, as the summary has it, as a TOML file that runs.
+pub fn experiment_toml(settings: &serde_json::Value) -> String {
+    toml::toml(settings)
+}
+
 /// The report page of a run whose tables are all in memory.
 pub fn report(summary: &Summary, tables: &[Table]) -> String {
     page(summary, TableSource::new(tables, None)).expect("no table is read from a file")

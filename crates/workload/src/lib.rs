@@ -9,6 +9,7 @@ mod info;
 mod liballprof;
 pub mod motif;
 mod mpi_calls;
+mod operations;
 pub mod otf2;
 mod program;
 mod recording;
@@ -25,6 +26,7 @@ pub use operation::{
     Answer, Call, Collective, Communicator, Completed, Counts, Operation, ReceivedMessage, Reduction, Region,
     SentMessage, Takes, WORLD,
 };
+pub use operations::OperationsWriter;
 pub use program::{Program, TraceError, Workload};
 pub use recording::{CutOperations, EventGap, OtherLocations, Recording, SkippedCalls};
 pub use recording_window::RecordingWindow;

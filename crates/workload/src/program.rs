@@ -1,6 +1,7 @@
 //! Applications as the simulator runs them: ranks with programs, which give operations.
 
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::Arc;
 
 use operation::{Answer, Operation, SentMessage};
@@ -61,6 +62,12 @@ pub trait Workload: Send + Sync {
     /// # Errors
     /// The source is broken.
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError>;
+    /// Told where to leave the operations of the next run (`docs/formats/operations.md`). Those that can be asked again
+    /// leave none.
+    fn leaves_operations(&self, file: &Path) -> bool {
+        let _ = file;
+        false
+    }
     /// Told the host of each rank once the job has its place.
     fn placed(&self, hosts: &[u32]) {
         let _ = hosts;

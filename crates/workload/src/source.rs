@@ -44,7 +44,7 @@ pub static SOURCES: &[WorkloadSource] = &[
         key: "goal",
         kind: "trace",
         summary: "a schedule in the format GOAL, text or binary",
-        read: read_goal,
+        read: |section, folder| read_whole(section, "goal", folder),
     },
     WorkloadSource {
         key: "liballprof",
@@ -57,6 +57,12 @@ pub static SOURCES: &[WorkloadSource] = &[
         kind: "motif",
         summary: "the communication of an application, made up for any number of ranks: a motif's name",
         read: |section, _| motif::read(section),
+    },
+    WorkloadSource {
+        key: "operations",
+        kind: "trace",
+        summary: "operations that a real program has left: the file",
+        read: |section, folder| read_whole(section, "operations", folder),
     },
     WorkloadSource {
         key: "otf2",
@@ -133,13 +139,14 @@ fn read_trace(section: &Section, key: &str, folder: &Path) -> Result<Arc<dyn Wor
     cut(section, trace, &window)
 }
 
-fn read_goal(section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, Error> {
-    let path: String = section.required("goal")?;
+/// A trace without the calls and times by which a part of it could be chosen.
+fn read_whole(section: &Section, key: &str, folder: &Path) -> Result<Arc<dyn Workload>, Error> {
+    let path: String = section.required(key)?;
     if section.has("window") {
         let message = "a schedule has no calls, times and regions of a recording; remove the window";
         return Err(section.error("window", message));
     }
-    let trace = trace::open(folder.join(&path)).map_err(|e| section.error("goal", e.to_string()))?;
+    let trace = trace::open(folder.join(&path)).map_err(|e| section.error(key, e.to_string()))?;
     cut(section, trace, &RecordingWindow::Mpi)
 }
 

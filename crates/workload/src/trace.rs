@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::{TraceError, TraceInfo, Workload, dumpi, goal, liballprof, otf2};
+use crate::{TraceError, TraceInfo, Workload, dumpi, goal, liballprof, operations, otf2};
 
 /// A trace format.
 pub struct TraceFormat {
@@ -26,7 +26,13 @@ pub struct TraceFormat {
 }
 
 /// All trace formats, in alphabetical order.
-pub static FORMATS: &[TraceFormat] = &[dumpi::FORMAT, goal::FORMAT, liballprof::FORMAT, otf2::FORMAT];
+pub static FORMATS: &[TraceFormat] = &[
+    dumpi::FORMAT,
+    goal::FORMAT,
+    liballprof::FORMAT,
+    operations::FORMAT,
+    otf2::FORMAT,
+];
 
 /// Opens a trace of any format. `path` is its main file, or a folder that holds one such file.
 ///

@@ -208,7 +208,7 @@ impl Rank {
                 self.enter(call, 1);
                 self.member(call, context)?;
                 let from = from.map(|from| self.peer(call, context, from)).transpose()?;
-                self.begin_iprobe(MatchPattern { context, from, tag }, call, now, out)
+                self.begin_iprobe(MatchPattern { context, from, tag }, now, out)
             }
             Operation::MatchedProbe {
                 from,
@@ -241,10 +241,7 @@ impl Rank {
                 communicator,
                 members,
                 call,
-            } => {
-                self.enter(call, 1);
-                self.make_communicator(communicator, members, call)
-            }
+            } => self.make_communicator(communicator, members, call),
             Operation::Collective {
                 collective,
                 communicator,
@@ -348,9 +345,7 @@ impl Rank {
             self.wait(0, busy_until);
             return self.finish_wait(now, out);
         }
-        let probing = CpuState::Probing { pattern, busy_until };
-        self.state.set(probing, &mut self.journal);
-        Ok(CpuStep::Suspend)
+        self.await_probed(pattern, busy_until, None)
     }
 
     /// Keeps the CPU busy for a span, then issues `departure`.

@@ -54,7 +54,12 @@ impl Rank {
             self.charge_match(receive.handle, search.looked_at, Some(&envelope));
             return self.accept(receive, envelope, now, out);
         }
-        let CpuState::Probing { pattern, busy_until } = *self.state else {
+        let CpuState::Probing {
+            pattern,
+            busy_until,
+            takes,
+        } = *self.state
+        else {
             return Ok(());
         };
         self.report_blocked(busy_until, now, out);
@@ -66,12 +71,13 @@ impl Rank {
         if pattern.fits(&envelope) {
             if self.answering.is_some() {
                 self.tell_probed(&envelope);
-                self.end_matched_probe(&pattern);
+            }
+            if let Some(number) = takes {
+                self.end_matched_probe(&pattern, number);
             }
             self.wait(0, busy_until);
         } else {
-            let probing = CpuState::Probing { pattern, busy_until };
-            self.state.set(probing, &mut self.journal);
+            self.await_probed(pattern, busy_until, takes)?;
         }
         Ok(())
     }

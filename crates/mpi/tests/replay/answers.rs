@@ -290,13 +290,13 @@ fn what_waits_for_any_is_named() {
 
 #[test]
 fn programs_without_answers_and_wrong_requests_are_errors() {
-    let error = run(settings(), fixed(), vec![vec![select(Call::Waitany, &[])]]).map(|_| ());
+    let waits = vec![ireceive(Some(0), None, 8, 1), select(Call::Waitany, &[1])];
+    let error = run(settings(), fixed(), vec![waits]).map(|_| ());
     let message = error.unwrap_err().to_string();
     assert!(
         message.starts_with("rank 0: MPI_Waitany: the simulation decides what it completes"),
         "{message}"
     );
-    assert!(run(settings(), fixed(), vec![vec![iprobe(None, None)]]).is_err());
     let (program, _) = noting(vec![select(Call::Testany, &[4])]);
     let error = run_answering(settings(), fixed(), vec![program]).map(|_| ());
     assert_eq!(
@@ -455,18 +455,13 @@ fn a_receive_is_cancelled_until_it_has_a_message() {
 
 #[test]
 fn programs_that_read_no_answers_have_neither() {
-    for operation in [
-        matched_probe(None, 1, true),
-        receive_matched(1, 8, None),
-        cancel(1),
-        made(1, &[0]),
-    ] {
+    for operation in [receive_matched(1, 8, None), cancel(1), made(1, &[0])] {
         let error = run(settings(), fixed(), vec![vec![operation]])
             .err()
             .expect("an error")
             .to_string();
         assert!(
-            error.contains("reads no answers") || error.contains("reacts"),
+            error.contains("reads no answers") || error.contains("reacts") || error.contains("request 1"),
             "{error}"
         );
     }

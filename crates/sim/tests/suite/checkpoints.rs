@@ -299,7 +299,7 @@ fn programs_in_memory_are_refused_at_the_start() {
 }
 
 /// The first line of a checkpoint.
-const LAYOUT: &[u8] = b"FABRICSIM CHECKPOINT 11\n";
+const LAYOUT: &[u8] = b"FABRICSIM CHECKPOINT 12\n";
 
 /// The bytes of a valid checkpoint of [`SMALL`].
 fn good() -> Vec<u8> {
