@@ -56,6 +56,7 @@ FILES: Mapping[str, Callable[[Path], Iterator[Path]]] = {
     "job.traffic.message.file": _one,
     "job.workload.goal": _one,
     "job.workload.liballprof": _of_all_ranks,
+    "job.workload.operations": _one,
     "job.workload.otf2": _otf2,
     "job.workload.dumpi": _dumpi,
     "job.workload.python": _python,

@@ -426,7 +426,7 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
             &[
                 "experiment.toml:15: job.0: ",
                 "either traffic",
-                "one of command, dumpi, goal, liballprof, motif, otf2, python",
+                "one of command, dumpi, goal, liballprof, motif, operations, otf2, python",
             ],
         ),
         // Files that are not TOML.
