@@ -1,8 +1,8 @@
 //! `run`, on one or several levels, `resume`, `check`, `report`, `compare`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::slice;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -235,7 +235,7 @@ fn execute(
             })
     })?;
     let parts = running.as_ref().map(RunningFolder::parts);
-    let replay = sim::leave_operations(experiment, out);
+    let replay = (parts.as_deref()).and_then(|parts| sim::leave_operations(experiment, parts));
     let context = RunContext {
         processes: &processes.0,
         checkpoints: checkpoints.as_ref(),
@@ -258,15 +258,13 @@ fn execute(
             bar.finish();
         }
         // What the end of the ranks' processes makes of a run is no error of theirs.
-        let result = result.map_err(|error| match control.is_stopped() {
+        let mut result = result.map_err(|error| match INTERRUPTED_BY_USER.load(Ordering::Relaxed) {
             true => sim::Error::Interrupted,
             false => error,
         })?;
-        if let Some(result) = &result {
+        if let Some(result) = &mut result {
+            result.replay = replay;
             result.write(out, true).map_err(CommandFailure::failed)?;
-            if let Some(replay) = replay {
-                fs::write(out.join(sim::REPLAY), replay).map_err(CommandFailure::failed)?;
-            }
         }
         if let Some(running) = running {
             running.end();
@@ -275,13 +273,18 @@ fn execute(
     })
 }
 
+/// Whether Ctrl-C or a signal has ended a run.
+static INTERRUPTED_BY_USER: AtomicBool = AtomicBool::new(false);
+
 /// Lets Ctrl-C, SIGTERM and SIGHUP stop this run, the latest one of the process.
 fn stop_on_interrupt(control: Arc<RunControl>) {
     static CURRENT: Mutex<Option<Arc<RunControl>>> = Mutex::new(None);
     let current = || CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
     *current() = Some(control);
+    INTERRUPTED_BY_USER.store(false, Ordering::Relaxed);
     // Fails only if a handler exists already, as in a second run within one process.
     let _ = ctrlc::set_handler(move || {
+        INTERRUPTED_BY_USER.store(true, Ordering::Relaxed);
         if let Some(control) = &*current() {
             control.stop();
         }
@@ -323,17 +326,14 @@ fn show(
     Ok(())
 }
 
-/// Prints a result of a run that no experiment file repeats.
+/// Prints the result of a run of real programs, which the experiment in its folder replays.
 pub(crate) fn show_result(
     experiment: &Experiment,
     result: RunResult,
     machine: &MachineArguments,
     out: &Path,
 ) -> Result<(), CommandFailure> {
-    let repeated = RepeatedRun {
-        out: out.display().to_string(),
-        ..RepeatedRun::default()
-    };
+    let repeated = RepeatedRun::new(&out.join(results::REPLAY), &[], &[], out);
     show(experiment, result, machine, (out, &repeated))
 }
 

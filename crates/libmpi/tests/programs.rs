@@ -198,7 +198,7 @@ fn a_run_leaves_what_replays_it() {
     let replay = sim::leave_operations(&live, folder.path()).unwrap();
     let digest = sim::run(&live, &sim::RunControl::new()).unwrap().summary.digest;
     assert_eq!(programs.end(), [RankStatus::Exited(0); 7]);
-    fs::write(folder.path().join("replay.toml"), replay).unwrap();
+    fs::write(folder.path().join("replay.toml"), replay.experiment).unwrap();
     for (executor, threads) in [
         ("sequential", 1),
         ("reverse-check", 1),

@@ -28,8 +28,6 @@ pub(crate) struct Experiment {
 enum RunFailure {
     Simulation(sim::Error),
     Write(results::WriteError),
-    /// The experiment that replays the run cannot be written.
-    Replay(PathBuf, std::io::Error),
     /// A bug of the simulator, with the panic's message.
     Panic(String),
     /// A signal, or an exception of the progress callback.
@@ -115,9 +113,6 @@ impl Experiment {
         done.map_err(|failure| match failure {
             RunFailure::Simulation(e) => error::of_sim(py, &e),
             RunFailure::Write(e) => error::of_class(py, "ResultError", &e.to_string()),
-            RunFailure::Replay(file, e) => {
-                error::of_class(py, "ResultError", &format!("{}: {e}", file.display()))
-            }
             RunFailure::Panic(message) => {
                 let message = format!("the simulator failed, please report this: {message}");
                 error::of_class(py, "FabricSimError", &message)
@@ -152,7 +147,7 @@ fn run(
             let running = results::RunningFolder::begin(out, settings, now(), tables, false)
                 .map_err(RunFailure::Write)?;
             let parts = running.parts();
-            let replay = sim::leave_operations(experiment, out);
+            let replay = sim::leave_operations(experiment, &parts);
             let context = sim::RunContext {
                 parts: Some(&parts),
                 ..sim::RunContext::default()
@@ -162,12 +157,9 @@ fn run(
                 false => sim::run_in(experiment, &control, &context),
             };
             let result = result.map_err(RunFailure::Simulation)?;
-            let result = result.expect("a process that is alone has the result");
+            let mut result = result.expect("a process that is alone has the result");
+            result.replay = replay;
             result.write(out, true).map_err(RunFailure::Write)?;
-            if let Some(replay) = replay {
-                let file = out.join(sim::REPLAY);
-                std::fs::write(&file, replay).map_err(|source| RunFailure::Replay(file, source))?;
-            }
             running.end();
             Ok(json(&result.summary))
         });

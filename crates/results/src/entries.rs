@@ -20,3 +20,9 @@ pub const RUNNING: &str = "RUNNING.json";
 
 /// Name of the folder of table parts.
 pub(crate) const PARTS: &str = "running";
+
+/// The experiment that replays a run of real programs.
+pub const REPLAY: &str = "replay.toml";
+
+/// The end of the names of files with operations of a real program.
+pub const OPERATIONS: &str = ".operations";

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::checksums::{ChecksumsByTable, TableChecksums, with_checksums};
-use crate::entries::{CHECKPOINT, PARTIAL_CHECKPOINT, PARTS, REPORT, RUNNING, SUMMARY};
+use crate::entries::{CHECKPOINT, OPERATIONS, PARTIAL_CHECKPOINT, PARTS, REPLAY, REPORT, RUNNING, SUMMARY};
 use crate::folder_checksums::read_checked;
 use crate::partial::{hidden_sibling, set_aside};
 use crate::report::{IN_MEMORY, report_with_files};
@@ -109,6 +109,7 @@ impl RunResult {
             summary,
             tables,
             collected,
+            replay: None,
         })
     }
 
@@ -132,7 +133,15 @@ impl RunResult {
         }
         let summary = with_checksums(&self.summary, &checksums);
         let report = report_with_files(&self.summary, &self.tables, folder)?;
-        for (name, text) in [(REPORT, report), (SUMMARY, summary)] {
+        let mut texts = vec![(REPORT, report), (SUMMARY, summary)];
+        if let Some(replay) = &self.replay {
+            for file in &replay.operations {
+                let to = folder.join(file.file_name().unwrap_or_default());
+                fs::rename(file, &to).map_err(|e| failed(file, e))?;
+            }
+            texts.push((REPLAY, replay.experiment.clone()));
+        }
+        for (name, text) in texts {
             let path = folder.join(name);
             write_text(&path, &text).map_err(|e| failed(&path, e))?;
         }
@@ -256,8 +265,11 @@ fn refuse_foreign(dir: &Path, target: &Path, overwrite: bool) -> Result<(), Writ
     if marked && names.iter().all(|name| of_run(name)) {
         return Ok(());
     }
-    let of_result =
-        |name: &str| [SUMMARY, REPORT, CRITICAL_PATH].contains(&name) || name.ends_with(".parquet");
+    let of_result = |name: &str| {
+        [SUMMARY, REPORT, CRITICAL_PATH, REPLAY].contains(&name)
+            || name.ends_with(".parquet")
+            || name.ends_with(OPERATIONS)
+    };
     let ours = |name: &str| marked && of_run(name) || of_result(name);
     if let Some(found) = names.iter().find(|name| !ours(name)) {
         return Err(WriteError::NotAResult {

@@ -69,7 +69,7 @@ pub use delivery::{Delivery, deliveries};
 pub use differing_keys::{DifferingKey, differing_keys};
 pub use digest::{Chain, Digest, hash};
 pub use energy::{ComponentEnergy, ComponentTotals, EnergySummary, EnergyTotals, JobEnergy, JobEnergyTotals};
-pub use entries::{CHECKPOINT, CRITICAL_PATH, PARTIAL_CHECKPOINT, RUNNING, SUMMARY};
+pub use entries::{CHECKPOINT, CRITICAL_PATH, OPERATIONS, PARTIAL_CHECKPOINT, REPLAY, RUNNING, SUMMARY};
 pub use error::{ReadError, RegenerateError, WriteError};
 pub use extremes::Better;
 pub use fairness::{Fairness, HostTraffic};
@@ -86,7 +86,7 @@ pub use recording::{CutSummary, NotReplayed, RecordedGap, RecordingSummary, Reco
 pub use repetition::{RepetitionSummary, RepetitionTimes};
 pub use report::{REPORT_BYTES, experiment_toml, report};
 pub use router_model::{router_model, waits_for};
-pub use run_result::RunResult;
+pub use run_result::{Replay, RunResult};
 pub use running::{Running, RunningFolder, refuse_in_use};
 pub use schedule::{ScheduleDistribution, ScheduleSummary, ScheduledSpan, bounded_slowdown};
 pub use stream::{Collected, Stream, StreamState, TableStore};

@@ -272,6 +272,7 @@ impl RunResult {
             summary,
             tables,
             collected: Vec::new(),
+            replay: None,
         };
         result.summary.notes = notes::find(&result);
         result

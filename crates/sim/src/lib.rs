@@ -21,7 +21,7 @@ pub use checkpoint::{Checkpoint, Checkpoints, Every};
 pub use collect::COLLECTED;
 pub use error::{Error, SessionError};
 pub use interference::run_with_interference;
-pub use recordings::{REPLAY, leave_operations};
+pub use recordings::leave_operations;
 pub use run::{RunContext, RunControl, run, run_in};
 pub use session::{DeliveredMessage, Session};
 

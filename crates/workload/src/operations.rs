@@ -1,7 +1,7 @@
 //! Operations of the ranks of a real program, as a run has executed them: the recording that an online run leaves.
 //!
-//! A program that reacts to answers cannot be asked again. Its operations can, with what the simulation decided in them,
-//! so that a replay on the same network gives the same result. `docs/formats/operations.md` has the layout.
+//! A program that reacts to answers cannot be asked again. Its operations can, with what the simulation decided in
+//! them, so that a replay on the same network gives the same result. `docs/formats/operations.md` has the layout.
 
 use std::collections::BTreeMap;
 use std::fs::File;

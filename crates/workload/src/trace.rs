@@ -216,7 +216,8 @@ mod tests {
     fn a_folder_must_hold_one_trace() {
         let folder = tempfile::tempdir().unwrap();
         assert!(
-            message(folder.path()).contains("is a folder without a trace (*.meta, *.goal, *-0.txt, *.otf2")
+            message(folder.path())
+                .contains("is a folder without a trace (*.meta, *.goal, *-0.txt, *.operations, *.otf2")
         );
         write(folder.path().join("b.otf2"), "x").unwrap();
         write(folder.path().join("a.otf2"), "x").unwrap();
