@@ -10,9 +10,11 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::abi::class;
 use crate::attributes::AttributeKeys;
-use crate::communicator::CommunicatorTable;
-use crate::datatype::DatatypeTable;
+use crate::communicator::{CommunicatorTable, MessageSpace};
+use crate::datatype_table::DatatypeTable;
+use crate::error_codes::ErrorCodes;
 use crate::failure::{Failure, Outcome};
+use crate::info::InfoTable;
 use crate::reduction::ReductionTable;
 use crate::request::{ActiveRequest, RequestTable};
 
@@ -26,7 +28,7 @@ enum ProcessStage {
 static STAGE: Mutex<ProcessStage> = Mutex::new(ProcessStage::Before);
 
 /// What starts a persistent request, under its number.
-pub(crate) type Starter = Box<dyn Fn(&mut Process, u64) -> Outcome<ActiveRequest> + Send>;
+pub(crate) type Starter = Box<dyn Fn(&mut Process, u64) -> Outcome<ActiveRequest>>;
 
 /// A rank between `MPI_Init` and `MPI_Finalize`.
 pub(crate) struct Process {
@@ -38,12 +40,19 @@ pub(crate) struct Process {
     /// By handle of a persistent request.
     pub starters: HashMap<c_int, Starter>,
     pub attributes: AttributeKeys,
+    pub infos: InfoTable,
+    /// Address and bytes of the buffer for buffered sends.
+    pub send_buffer: Option<(usize, i64)>,
+    pub error_codes: ErrorCodes,
     /// CPU time of this thread at the end of the last call that the simulator was told, in ns; `None` if computation
     /// does not count.
     mark: Option<u64>,
     /// Whether the last thing that was asked is the clock.
     asked_clock: bool,
 }
+
+// Safety: its addresses are the program's, and one thread at a time calls the library (`MPI_THREAD_SERIALIZED`).
+unsafe impl Send for Process {}
 
 /// CPU time of this thread in ns.
 fn cpu_ns() -> u64 {
@@ -96,6 +105,9 @@ pub(crate) fn initialize() -> Outcome<()> {
         requests: RequestTable::default(),
         starters: HashMap::new(),
         attributes: AttributeKeys::new(ranks),
+        infos: InfoTable::default(),
+        send_buffer: None,
+        error_codes: ErrorCodes::default(),
         asked_clock: false,
     }));
     Ok(())
@@ -217,16 +229,43 @@ impl Process {
         Ok(loaded)
     }
 
-    /// The number of a communicator for the simulator, and this rank's there.
+    /// The number of a communicator for the simulator.
     ///
     /// # Errors
     /// There is no such communicator.
     pub fn simulated(&mut self, handle: c_int) -> Outcome<Communicator> {
+        self.simulated_in(handle, MessageSpace::Program)
+    }
+
+    /// The number under which the simulator has some messages of a communicator.
+    ///
+    /// # Errors
+    /// There is no such communicator.
+    pub fn simulated_in(&mut self, handle: c_int, space: MessageSpace) -> Outcome<Communicator> {
+        let ranks = self.communicators.ranks();
         let communicator = self.communicators.get_mut(handle)?;
-        let (number, undeclared) = (communicator.number, communicator.declare());
+        let (number, undeclared) = communicator.declare(space, ranks);
         if let Some(operation) = undeclared {
             self.post(operation, None);
         }
         Ok(number)
+    }
+
+    /// A new request of what starts under its number.
+    ///
+    /// # Errors
+    /// As the start.
+    pub fn numbered(
+        &mut self,
+        start: impl FnOnce(&mut Process, u64) -> Outcome<ActiveRequest>,
+    ) -> Outcome<c_int> {
+        let number = self.requests.take_number();
+        match start(self, number) {
+            Ok(pending) => Ok(self.requests.add_numbered(number, Some(pending), false)),
+            Err(failure) => {
+                self.requests.give_back(number);
+                Err(failure)
+            }
+        }
     }
 }

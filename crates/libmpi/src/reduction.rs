@@ -12,6 +12,16 @@ use crate::failure::{Failure, Outcome};
 /// A reduction that the program has made: combines elements of the first buffer into the second.
 pub(crate) type UserFunction = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut c_int);
 
+/// The same with a large count.
+pub(crate) type LargeUserFunction = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut i64, *mut c_int);
+
+/// A reduction that the program has made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ReductionFunction {
+    Small(UserFunction),
+    Large(LargeUserFunction),
+}
+
 /// A reduction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Combining {
@@ -20,12 +30,12 @@ pub(crate) enum Combining {
     Replace,
     /// The first one stays.
     Nothing,
-    Made(UserFunction),
+    Made(ReductionFunction),
 }
 
 /// All reductions that the program has made.
 #[derive(Debug, Default)]
-pub(crate) struct ReductionTable(Vec<Option<(UserFunction, bool)>>);
+pub(crate) struct ReductionTable(Vec<Option<(ReductionFunction, bool)>>);
 
 impl ReductionTable {
     /// The reduction of a handle.
@@ -59,7 +69,7 @@ impl ReductionTable {
     }
 
     /// A new reduction.
-    pub fn add(&mut self, function: UserFunction, commutes: bool) -> c_int {
+    pub fn add(&mut self, function: ReductionFunction, commutes: bool) -> c_int {
         self.0.push(Some((function, commutes)));
         abi::OP | (self.0.len() - 1) as c_int
     }
@@ -148,7 +158,12 @@ impl Combining {
 }
 
 /// Calls a function of the program on elements with the gaps of their datatype.
-fn call(function: UserFunction, (handle, datatype): (c_int, &Datatype), earlier: &[u8], later: &mut [u8]) {
+fn call(
+    function: ReductionFunction,
+    (handle, datatype): (c_int, &Datatype),
+    earlier: &[u8],
+    later: &mut [u8],
+) {
     let count = later.len().checked_div(datatype.size).unwrap_or(0);
     let (lower, length) = datatype.true_bounds();
     let span = datatype.extent.unsigned_abs() * count.saturating_sub(1) + length as usize;
@@ -157,12 +172,15 @@ fn call(function: UserFunction, (handle, datatype): (c_int, &Datatype), earlier:
     let (mut first, mut second) = (buffer(), buffer());
     let start = |buffer: &mut Vec<u128>| buffer.as_mut_ptr().cast::<c_void>().wrapping_byte_offset(-lower);
     let (from, to) = (start(&mut first), start(&mut second));
-    let (mut elements, mut handle) = (count as c_int, handle);
+    let mut handle = handle;
     // Safety: the buffers have space for the elements, and the program has given the function for this.
     unsafe {
         datatype.unpack(earlier, from);
         datatype.unpack(later, to);
-        function(from, to, &mut elements, &mut handle);
+        match function {
+            ReductionFunction::Small(function) => function(from, to, &mut (count as c_int), &mut handle),
+            ReductionFunction::Large(function) => function(from, to, &mut (count as i64), &mut handle),
+        }
         later.copy_from_slice(&datatype.pack(to, count));
     }
 }

@@ -72,21 +72,28 @@ fn run(command: &[&str], ranks: u32, keys: &str) -> Ran {
         words.join(", ")
     );
     let run = || {
-        let experiment = Experiment::from_toml_with(&text, "c.toml", &[], &[&programs]).map_err(|e| e.to_string())?;
+        let experiment =
+            Experiment::from_toml_with(&text, "c.toml", &[], &[&programs]).map_err(|e| e.to_string())?;
         let result = sim::run(&experiment, &sim::RunControl::new()).map_err(|e| e.to_string())?;
         Ok(result.summary.digest.clone())
     };
     let result = run();
     let aborted = programs.aborted();
     let ranks = programs.end();
-    Ran { result, ranks, aborted }
+    Ran {
+        result,
+        ranks,
+        aborted,
+    }
 }
 
 /// What each rank has written.
 fn written(prefix: &Path, ranks: u32) -> Vec<Vec<u64>> {
     let of = |rank| {
         let text = fs::read_to_string(format!("{}.{rank}", prefix.display())).unwrap();
-        text.split_whitespace().map(|number| number.parse().unwrap()).collect()
+        text.split_whitespace()
+            .map(|number| number.parse().unwrap())
+            .collect()
     };
     (0..ranks).map(of).collect()
 }
@@ -106,7 +113,10 @@ fn a_ring_takes_the_time_of_the_closed_form() {
     for (bytes, message) in [(8, eager), (3000, rendezvous)] {
         let command = [&*ring, out.to_str().unwrap(), "3", &bytes.to_string()];
         let mut digests = Vec::new();
-        for keys in ["executor = \"sequential\"", "executor = \"conservative\"\nthreads = 2"] {
+        for keys in [
+            "executor = \"sequential\"",
+            "executor = \"conservative\"\nthreads = 2",
+        ] {
             let ran = run(&command, 4, keys);
             digests.push(ran.result.unwrap());
             assert_eq!(ran.ranks, [RankStatus::Exited(0); 4]);
@@ -127,21 +137,36 @@ fn ranks_that_end_early_are_named() {
         return;
     };
     for (how, expected) in [
-        ("exit", "rank 1: its process ended with exit status 3 before MPI_Finalize"),
+        (
+            "exit",
+            "rank 1: its process ended with exit status 3 before MPI_Finalize",
+        ),
         ("crash", "rank 1: signal 11 ended its process before MPI_Finalize"),
         ("abort", "rank 1: the program called MPI_Abort with 5"),
-        ("error", "rank 1: MPI_Send: invalid rank: 99; expected 0 to 2 of the communicator"),
+        (
+            "error",
+            "rank 1: MPI_Send: invalid rank: 99; expected 0 to 2 of the communicator",
+        ),
     ] {
         let ran = run(&[&ending, how], 3, "");
         let message = ran.result.unwrap_err();
         assert!(message.contains(expected), "{how}: {message}");
-        assert_eq!(ran.aborted, (how == "abort").then_some(5).or((how == "error").then_some(6)));
+        assert_eq!(
+            ran.aborted,
+            (how == "abort").then_some(5).or((how == "error").then_some(6))
+        );
     }
     let ran = run(&[&ending, "late"], 3, "");
     assert!(ran.result.is_ok());
-    assert_eq!(ran.ranks.iter().map(|rank| rank.code()).collect::<Vec<_>>(), [0, 4, 0]);
+    assert_eq!(
+        ran.ranks.iter().map(|rank| rank.code()).collect::<Vec<_>>(),
+        [0, 4, 0]
+    );
     let message = run(&["./there-is-no-such-program"], 2, "").result.unwrap_err();
-    assert!(message.contains("there-is-no-such-program cannot be started"), "{message}");
+    assert!(
+        message.contains("there-is-no-such-program cannot be started"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -151,5 +176,8 @@ fn ranks_that_wait_forever_are_named() {
         return;
     };
     let message = run(&[&ending, "wait"], 3, "").result.unwrap_err();
-    assert!(message.contains("rank 0") && message.contains("MPI_Recv"), "{message}");
+    assert!(
+        message.contains("rank 0") && message.contains("MPI_Recv"),
+        "{message}"
+    );
 }
