@@ -266,7 +266,7 @@ impl MpiStatus {
     }
 
     /// Writes it where the caller wants it, which may be nowhere. `MPI_ERROR` keeps its old value, as MPI says of
-    /// calls with one status.
+    /// calls with one status, but for empty ones.
     ///
     /// # Safety
     /// The pointer is a status, `MPI_STATUS_IGNORE` or null.
@@ -274,7 +274,8 @@ impl MpiStatus {
         if to as usize > 1 {
             // Safety: a status, as the caller says.
             unsafe {
-                let error = (*to).error;
+                let is_empty = self.source == ANY_SOURCE;
+                let error = if is_empty { class::SUCCESS } else { (*to).error };
                 *to = MpiStatus { error, ..*self };
             }
         }

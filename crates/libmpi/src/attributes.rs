@@ -46,7 +46,7 @@ impl AttributeKeys {
             io: abi::ANY_SOURCE,
             time_is_global: 1,
             universe: ranks as c_int,
-            last_used_code: 0xff,
+            last_used_code: 0x3fff_ffff,
             application: 0,
         }
     }

@@ -267,9 +267,9 @@ impl CommunicatorTable {
 
     /// What the error handler of a communicator does.
     pub fn reaction(&self, handle: c_int) -> Reaction {
-        let handler = self
-            .get(handle)
-            .map_or(abi::ERRORS_ARE_FATAL, |c| c.error_handler);
+        // What happens outside of a communicator is for this rank alone.
+        let own = self.get(handle).or_else(|_| self.get(abi::COMM_SELF));
+        let handler = own.map_or(abi::ERRORS_ARE_FATAL, |c| c.error_handler);
         let made = self.handlers.get((handler & abi::INDEX_BITS) as usize);
         match (handler, made) {
             (abi::ERRORS_RETURN, _) => Reaction::Return,

@@ -53,7 +53,11 @@ pub(crate) fn distributed_array(
     distribution: &Distribution<'_>,
     is_fortran: bool,
 ) -> Outcome<Datatype> {
-    let processes: i64 = distribution.grid.iter().map(|length| i64::from(*length)).product();
+    let processes: i64 = distribution
+        .grid
+        .iter()
+        .map(|length| i64::from(*length))
+        .product();
     if processes != distribution.size.into() || !(0..distribution.size).contains(&distribution.rank) {
         return Err(wrong("the grid of processes does not have the size"));
     }

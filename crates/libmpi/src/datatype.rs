@@ -34,6 +34,10 @@ pub(crate) enum Basic {
     I64Index,
     F32Index,
     F64Index,
+    /// `long double` of C.
+    Long,
+    LongComplex,
+    LongIndex,
     /// Of no reduction that the library knows.
     Opaque,
 }
@@ -58,7 +62,7 @@ impl ByteRun {
             PairI32 | PairF32 | F32Index => (4, 4),
             PairF64 => (8, 8),
             I64Index | F64Index => (8, 4),
-            I16Index => (self.unit, 0),
+            LongIndex => (16, 4),
             _ => (self.unit, 0),
         }
     }
@@ -203,6 +207,7 @@ impl Datatype {
             I32 | U32 | F32 | C32 | Logical32 | PairI32 | PairF32 | I16Index | F32Index => 4,
             I64 | U64 | F64 | C64 | Logical64 | PairF64 | I64Index | F64Index => 8,
             Byte | I8 | U8 | Logical8 => 1,
+            Long | LongComplex | LongIndex => 16,
             Opaque if run.bytes % 16 == 0 => 16,
             Opaque => 1,
         });
@@ -310,7 +315,7 @@ impl Datatype {
                 let (now, after) = rest.split_at_mut(run.bytes.min(rest.len()));
                 let (mut first, second) = run.values();
                 // Both parts of a complex number are values of their own.
-                if matches!(run.basic, C32 | C64) {
+                if matches!(run.basic, C32 | C64 | LongComplex) {
                     first /= 2;
                 }
                 for pair in now.chunks_mut(first + second) {
@@ -347,7 +352,10 @@ impl Datatype {
             for run in self.runs.iter() {
                 // Safety: inside an element of the buffer.
                 packed.extend_from_slice(unsafe {
-                    slice::from_raw_parts(start.offset(element * self.extent + run.offset), run.bytes)
+                    slice::from_raw_parts(
+                        start.wrapping_offset(element * self.extent + run.offset),
+                        run.bytes,
+                    )
                 });
             }
         }
@@ -373,7 +381,7 @@ impl Datatype {
                 let (now, rest) = bytes.split_at(run.bytes.min(bytes.len()));
                 // Safety: inside an element of the buffer.
                 unsafe {
-                    let to = start.offset(element * self.extent + run.offset);
+                    let to = start.wrapping_offset(element * self.extent + run.offset);
                     std::ptr::copy(now.as_ptr(), to, now.len());
                 }
                 bytes = rest;

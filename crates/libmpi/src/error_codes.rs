@@ -6,8 +6,14 @@ use std::ffi::c_int;
 use crate::abi::class;
 use crate::failure::{Failure, Outcome};
 
+/// `MPI_ERR_LASTCODE`; the classes of the ABI are far below.
+const LAST_OF_ABI: c_int = 0x3fff_ffff;
+
 /// The first class or code that a program gets.
-const FIRST: c_int = 0x100;
+const FIRST: c_int = LAST_OF_ABI + 1;
+
+/// Classes of the ABI are below this.
+const CLASSES: c_int = 0x80;
 
 /// What the program has added.
 #[derive(Debug)]
@@ -29,13 +35,8 @@ impl Default for ErrorCodes {
 }
 
 impl ErrorCodes {
-    /// The last code of the library or the program.
-    pub fn last(&self) -> Option<c_int> {
-        self.classes.keys().next_back().copied()
-    }
-
     fn is_known(&self, code: c_int) -> bool {
-        (0..FIRST).contains(&code) || self.classes.contains_key(&code)
+        (0..CLASSES).contains(&code) || self.classes.contains_key(&code)
     }
 
     fn check_added(&self, code: c_int) -> Outcome<()> {
@@ -121,7 +122,7 @@ impl ErrorCodes {
     pub fn class(&self, code: c_int) -> Outcome<c_int> {
         match self.classes.get(&code) {
             Some(class) => Ok(*class),
-            None if (0..FIRST).contains(&code) => Ok(code),
+            None if (0..CLASSES).contains(&code) => Ok(code),
             None => Err(Failure::new(class::ARG, format!("there is no error code {code}"))),
         }
     }

@@ -26,6 +26,7 @@ mod grouped_messages;
 mod info;
 mod inter_collectives;
 mod intercommunicators;
+mod long_double;
 mod member_blocks;
 mod neighbor_collectives;
 mod new_communicators;

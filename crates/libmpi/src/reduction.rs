@@ -8,6 +8,7 @@ use operation::Reduction;
 use crate::abi::{self, class};
 use crate::datatype::{Basic, Datatype};
 use crate::failure::{Failure, Outcome};
+use crate::long_double;
 
 /// A reduction that the program has made: combines elements of the first buffer into the second.
 pub(crate) type UserFunction = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut c_int);
@@ -318,6 +319,9 @@ fn combine(reduction: Reduction, basic: Basic, later: &mut [u8], earlier: &[u8])
         Basic::I64Index => located!(i64, i32, reduction, later, earlier),
         Basic::F32Index => located!(f32, i32, reduction, later, earlier),
         Basic::F64Index => located!(f64, i32, reduction, later, earlier),
+        Basic::Long => long_double::combine_reals(reduction, later, earlier),
+        Basic::LongComplex => long_double::combine_complex(reduction, later, earlier),
+        Basic::LongIndex => long_double::combine_located(reduction, later, earlier),
         Basic::Opaque => None,
     }
 }

@@ -10,7 +10,7 @@ use crate::attribute_calls::{self, AttributeOwner};
 use crate::communicator::translate;
 use crate::error;
 use crate::failure::{Failure, Handler, Outcome};
-use crate::process;
+use crate::process::{self, Process};
 use crate::request::ActiveRequest;
 
 /// Makes a duplicate with its attributes.
@@ -65,6 +65,10 @@ fn free(communicator: c_int) -> Outcome<()> {
     process::with(|p| p.communicators.remove(communicator))
 }
 
+/// The key of an info object that names a resource, and the resource that the ranks of a host share.
+const RESOURCE: &str = "mpi_hw_resource_type";
+const SHARED_MEMORY: &str = "mpi_shared_memory";
+
 /// The members of a group, by rank in a communicator.
 fn members_in(communicator: c_int, group: c_int) -> Outcome<Vec<usize>> {
     process::with(|p| {
@@ -77,6 +81,23 @@ fn members_in(communicator: c_int, group: c_int) -> Outcome<Vec<usize>> {
         });
         members.collect()
     })
+}
+
+/// A number for a text by which members of a group find each other.
+fn tag_of(text: &str) -> u32 {
+    let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    TEXT_TAGS | hash >> 3
+}
+
+/// Tags of texts, apart from those that programs give.
+const TEXT_TAGS: u32 = 1 << 29;
+
+/// World ranks of a group that has this rank.
+fn world_ranks(process: &Process, group: c_int) -> Outcome<Vec<usize>> {
+    let members = process.communicators.group(group)?;
+    Ok(members.iter().map(|member| *member as usize).collect())
 }
 
 functions! {
@@ -134,12 +155,21 @@ functions! {
         put(made, split.map_err(|failure| failure.on(communicator))?.unwrap_or(abi::COMM_NULL))
     }
 
-    fn MPI_Comm_split_type(communicator: c_int, kind: c_int, key: c_int, _info: c_int, made: *mut c_int) {
+    fn MPI_Comm_split_type(communicator: c_int, kind: c_int, key: c_int, info: c_int, made: *mut c_int) {
+        let wanted = process::with(|p| p.infos.hints(info))?;
+        let wants_memory = wanted.iter().any(|(key, value)| key == RESOURCE && value == SHARED_MEMORY);
         let color = match kind {
             abi::COMM_TYPE_SHARED => process::with(|p| Ok(Some(p.end.host() as c_int)))?,
             // The simulated hosts have no parts that a communicator could be split by.
-            abi::UNDEFINED | abi::COMM_TYPE_HW_GUIDED..=abi::COMM_TYPE_RESOURCE_GUIDED => None,
-            _ => return Err(Failure::new(class::ARG, format!("{kind} as the type of a split")).on(communicator)),
+            abi::COMM_TYPE_HW_GUIDED..=abi::COMM_TYPE_RESOURCE_GUIDED => match wants_memory {
+                true => process::with(|p| Ok(Some(p.end.host() as c_int)))?,
+                false => None,
+            },
+            abi::UNDEFINED => None,
+            _ => {
+                let text = format!("{kind} as the type of a split");
+                return Err(Failure::new(class::ARG, text).on(communicator));
+            }
         };
         let split = process::with(|p| p.split(communicator, color, key));
         put(made, split.map_err(|failure| failure.on(communicator))?.unwrap_or(abi::COMM_NULL))
@@ -149,6 +179,44 @@ functions! {
         let members = members_in(communicator, group)?;
         let created = process::with(|p| p.duplicate(communicator, Some(&members), Call::CommCreate));
         put(made, created.map_err(|failure| failure.on(communicator))?.unwrap_or(abi::COMM_NULL))
+    }
+
+    fn MPI_Comm_create_from_group(
+        group: c_int, tag: *const c_char, _info: c_int, handler: c_int, made: *mut c_int,
+    ) {
+        let tag = tag_of(&text_of(tag));
+        put(made, process::with(|p| {
+            p.communicators.check_handler(handler)?;
+            let members = world_ranks(p, group)?;
+            let made = match members.is_empty() {
+                true => return Ok(abi::COMM_NULL),
+                false => p.create_among(abi::COMM_WORLD, &members, tag)?,
+            };
+            p.communicators.get_mut(made)?.error_handler = handler;
+            Ok(made)
+        })?)
+    }
+
+    fn MPI_Intercomm_create_from_groups(
+        local: c_int, leader: c_int, remote: c_int, remote_leader: c_int, tag: *const c_char, _info: c_int,
+        handler: c_int, made: *mut c_int,
+    ) {
+        let tag = tag_of(&text_of(tag));
+        put(made, process::with(|p| {
+            p.communicators.check_handler(handler)?;
+            let members = world_ranks(p, local)?;
+            // Only the leader knows the other group.
+            let is_leader = members.get(leader as usize) == Some(&(p.communicators.own() as usize));
+            let other = match is_leader {
+                true => world_ranks(p, remote)?.get(remote_leader as usize).copied().unwrap_or(usize::MAX),
+                false => 0,
+            };
+            let group = p.create_among(abi::COMM_WORLD, &members, tag)?;
+            let made = p.create_inter((group, leader), (abi::COMM_WORLD, other as c_int, tag))?;
+            p.communicators.remove(group)?;
+            p.communicators.get_mut(made)?.error_handler = handler;
+            Ok(made)
+        })?)
     }
 
     fn MPI_Comm_free(communicator: *mut c_int) {
@@ -178,7 +246,10 @@ functions! {
     }
 
     fn MPI_Comm_get_name(communicator: c_int, name: *mut c_char, length: *mut c_int) {
-        let own = process::with(|p| Ok(p.communicators.get(communicator)?.name.clone()))?;
+        let own = match communicator {
+            abi::COMM_NULL => "MPI_COMM_NULL".into(),
+            _ => process::with(|p| Ok(p.communicators.get(communicator)?.name.clone()))?,
+        };
         put_text(&own, name, abi::MAX_OBJECT_NAME, length)
     }
 

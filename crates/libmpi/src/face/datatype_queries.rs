@@ -168,7 +168,10 @@ functions! {
     }
 
     fn MPI_Type_get_name(datatype: c_int, name: *mut c_char, length: *mut c_int) {
-        let own = process::with(|p| Ok(p.datatypes.entry(datatype)?.name.clone()))?;
+        let own = match datatype {
+            abi::DATATYPE_NULL => Some("MPI_DATATYPE_NULL".into()),
+            _ => process::with(|p| Ok(p.datatypes.entry(datatype)?.name.clone()))?,
+        };
         put_text(&own.unwrap_or_default(), name, abi::MAX_OBJECT_NAME, length)
     }
 

@@ -167,7 +167,7 @@ fn count_of(count: impl CountArgument) -> Outcome<usize> {
     usize::try_from(count).map_err(|_| Failure::new(class::COUNT, count.to_string()))
 }
 
-/// Addresses that stand for "no weights" of graphs; only their values count.
+/// The variables have the addresses that stand for "no weights" of graphs; only their values count.
 #[unsafe(no_mangle)]
 static MPI_UNWEIGHTED: usize = 0x5547_0001;
 #[unsafe(no_mangle)]

@@ -130,8 +130,7 @@ fn check_graph(ends: &[c_int], edges: &[c_int], nodes: usize) -> Outcome<()> {
 
 /// Whether weights are given for edges.
 fn has_weights(weights: *const c_int) -> bool {
-    let address = weights.cast::<usize>();
-    address != &raw const super::MPI_UNWEIGHTED
+    weights.addr() != super::MPI_UNWEIGHTED
 }
 
 /// The weights of edges, which are 1 each where there are none.
@@ -139,8 +138,7 @@ fn has_weights(weights: *const c_int) -> bool {
 /// # Safety
 /// The array has this many elements, or stands for no weights.
 unsafe fn weights_of(weights: *const c_int, edges: usize) -> Outcome<Vec<c_int>> {
-    let address = weights.cast::<usize>();
-    if !has_weights(weights) || address == &raw const super::MPI_WEIGHTS_EMPTY {
+    if !has_weights(weights) || weights.addr() == super::MPI_WEIGHTS_EMPTY {
         return Ok(vec![1; edges]);
     }
     // Safety: as the caller says.
@@ -366,7 +364,7 @@ functions! {
             (own.destinations, most_out, destinations, destination_weights),
         ] {
             copy_front(array_mut(ranks, most)?, edges.iter().map(|(rank, _)| *rank));
-            let is_empty = weights.cast_const().cast::<usize>() == &raw const super::MPI_WEIGHTS_EMPTY;
+            let is_empty = weights.addr() == super::MPI_WEIGHTS_EMPTY;
             if own.is_weighted && has_weights(weights) && !is_empty {
                 copy_front(array_mut(weights, most)?, edges.iter().map(|(_, weight)| *weight));
             }
