@@ -568,19 +568,22 @@ pub(crate) enum Blocks {
 }
 
 /// Runs a blocking or non-blocking collective: the request, or `MPI_REQUEST_NULL`.
-pub(crate) fn run(
+pub(crate) fn run<W>(
     communicator: c_int,
     blocks: Blocks,
-    prepare: impl FnOnce(&mut Process) -> Outcome<CollectiveWork>,
-) -> Outcome<c_int> {
+    prepare: impl FnOnce(&mut Process) -> Outcome<W>,
+) -> Outcome<c_int>
+where
+    W: Fn(&mut Process) -> Outcome<CollectiveWork>,
+{
     let act = || {
         if blocks == Blocks::No {
             return process::with(|p| {
-                let work = prepare(p)?;
+                let work = prepare(p)?(p)?;
                 p.numbered(|p, number| p.start_work(work, number))
             });
         }
-        let rest = process::with(|p| match prepare(p)? {
+        let rest = process::with(|p| match prepare(p)?(p)? {
             CollectiveWork::Member(member) => match p.begin_member(*member, None)? {
                 BegunMember::Rest(rest) => Ok(rest),
                 BegunMember::Pending(_) => {
@@ -594,16 +597,18 @@ pub(crate) fn run(
     act().map_err(|failure| failure.on(communicator))
 }
 
-/// Makes a persistent collective (MPI 4.1, section 6.13), which prepares itself again at each start.
-pub(crate) fn persistent(
+/// Makes a persistent collective (MPI 4.1, section 6.13), which begins again at each start.
+pub(crate) fn persistent<W>(
     communicator: c_int,
-    prepare: impl Fn(&mut Process) -> Outcome<CollectiveWork> + 'static,
-) -> Outcome<c_int> {
+    prepare: impl FnOnce(&mut Process) -> Outcome<W>,
+) -> Outcome<c_int>
+where
+    W: Fn(&mut Process) -> Outcome<CollectiveWork> + 'static,
+{
     let made = process::with(|p| {
-        // Wrong arguments are an error of this call.
-        prepare(p)?;
+        let work = prepare(p)?;
         Ok(p.add_persistent(Box::new(move |p, number| {
-            let work = prepare(p)?;
+            let work = work(p)?;
             p.start_work(work, number)
         })))
     });

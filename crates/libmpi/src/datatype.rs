@@ -208,8 +208,8 @@ impl Datatype {
             I64 | U64 | F64 | C64 | Logical64 | PairF64 | I64Index | F64Index => 8,
             Byte | I8 | U8 | Logical8 => 1,
             Long | LongComplex | LongIndex => 16,
-            Opaque if run.bytes % 16 == 0 => 16,
-            Opaque => 1,
+            // As long as they are, but for complex numbers.
+            Opaque => run.unit.clamp(1, 16) as isize,
         });
         strictest.max().unwrap_or(1)
     }

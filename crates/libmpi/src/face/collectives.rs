@@ -7,6 +7,7 @@ use crate::abi::is_in_place;
 use crate::failure::Outcome;
 use crate::member_blocks::MemberBlocks;
 use crate::point_to_point::Elements;
+use crate::process::Process;
 
 /// Elements whose datatype and count mean nothing, where the buffer is in place.
 fn in_place() -> Elements {
@@ -24,8 +25,8 @@ fn elements(buffer: *const c_void, count: impl Into<i64>, datatype: c_int) -> Ou
     }
 }
 
-/// Defines a collective with a blocking, a non-blocking and a persistent name. The body prepares it from the process, or
-/// fails.
+/// Defines a collective with a blocking, a non-blocking and a persistent name. The body reads the
+/// arrays of the call and gives what begins the collective, which a persistent request does again at each start.
 macro_rules! collective_forms {
     ($blocking:ident $nonblocking:ident $suffix:literal $init:literal ($($argument:ident: $type:ty),*)
         on $communicator:ident |$process:ident| $body:block) => {
@@ -41,9 +42,7 @@ macro_rules! collective_forms {
         $crate::face::exported! {
             $blocking $init ($($argument: $type,)* info: std::ffi::c_int, request: *mut std::ffi::c_int) {
                 $crate::process::with(|p| p.infos.hints(info).map(|_| ()))?;
-                // Safety: the arrays stay as they are while the request exists.
-                let prepare = move |$process: &mut $crate::process::Process| unsafe { $body };
-                $crate::face::put(request, $crate::collective::persistent($communicator, prepare)?)
+                $crate::face::put(request, $crate::collective::persistent($communicator, |$process| $body)?)
             }
         }
     };
@@ -71,14 +70,14 @@ macro_rules! collectives {
 pub(super) use {collective_forms, collectives};
 
 collective_forms! {
-    MPI_Barrier MPI_Ibarrier "" "_init" (communicator: c_int) on communicator |p| { p.barrier(communicator) }
+    MPI_Barrier MPI_Ibarrier "" "_init" (communicator: c_int) on communicator |_p| { Ok(move |p: &mut Process| p.barrier(communicator)) }
 }
 
 collectives! {
     fn MPI_Bcast MPI_Ibcast(buffer: *mut c_void, count: Count, datatype: c_int, root: c_int, communicator: c_int)
-        on communicator |p|
+        on communicator |_p|
     {
-        p.broadcast(Elements::new(buffer, count, datatype)?, root, communicator)
+        Ok(move |p: &mut Process| p.broadcast(Elements::new(buffer, count, datatype)?, root, communicator))
     }
 
     fn MPI_Gather MPI_Igather(
@@ -90,7 +89,7 @@ collectives! {
             true => Some(MemberBlocks::equal(p, Elements::new(received, receive_count, receive_type)?, size)?),
             false => None,
         };
-        p.gather(elements(sent, send_count, send_type)?, receives, root, communicator, false)
+        Ok(move |p: &mut Process| p.gather(elements(sent, send_count, send_type)?, receives.clone(), root, communicator, false))
     }
 
     fn MPI_Gatherv MPI_Igatherv(
@@ -105,7 +104,7 @@ collectives! {
             }
             false => None,
         };
-        p.gather(elements(sent, send_count, send_type)?, receives, root, communicator, true)
+        Ok(move |p: &mut Process| p.gather(elements(sent, send_count, send_type)?, receives.clone(), root, communicator, true))
     }
 
     fn MPI_Scatter MPI_Iscatter(
@@ -117,7 +116,7 @@ collectives! {
             true => Some(MemberBlocks::equal(p, Elements::new(sent, send_count, send_type)?, size)?),
             false => None,
         };
-        p.scatter(sends, elements(received, receive_count, receive_type)?, root, communicator, false)
+        Ok(move |p: &mut Process| p.scatter(sends.clone(), elements(received, receive_count, receive_type)?, root, communicator, false))
     }
 
     fn MPI_Scatterv MPI_Iscatterv(
@@ -132,7 +131,7 @@ collectives! {
             }
             false => None,
         };
-        p.scatter(sends, elements(received, receive_count, receive_type)?, root, communicator, true)
+        Ok(move |p: &mut Process| p.scatter(sends.clone(), elements(received, receive_count, receive_type)?, root, communicator, true))
     }
 
     fn MPI_Allgather MPI_Iallgather(
@@ -141,7 +140,7 @@ collectives! {
     ) on communicator |p| {
         let size = p.block_count(communicator)?;
         let receives = MemberBlocks::equal(p, Elements::new(received, receive_count, receive_type)?, size)?;
-        p.allgather(elements(sent, send_count, send_type)?, receives, communicator, false)
+        Ok(move |p: &mut Process| p.allgather(elements(sent, send_count, send_type)?, receives.clone(), communicator, false))
     }
 
     fn MPI_Allgatherv MPI_Iallgatherv(
@@ -151,7 +150,7 @@ collectives! {
         let size = p.block_count(communicator)?;
         let (counts, places) = (wide_array(counts, size)?, wide_array(displacements, size)?);
         let receives = MemberBlocks::varying(p, (received, receive_type), &counts, &places)?;
-        p.allgather(elements(sent, send_count, send_type)?, receives, communicator, true)
+        Ok(move |p: &mut Process| p.allgather(elements(sent, send_count, send_type)?, receives.clone(), communicator, true))
     }
 
     fn MPI_Alltoall MPI_Ialltoall(
@@ -164,7 +163,7 @@ collectives! {
             true => None,
             false => Some(MemberBlocks::equal(p, Elements::new(sent, send_count, send_type)?, size)?),
         };
-        p.alltoall(sends, receives, communicator, false)
+        Ok(move |p: &mut Process| p.alltoall(sends.clone(), receives.clone(), communicator, false))
     }
 
     fn MPI_Alltoallv MPI_Ialltoallv(
@@ -182,32 +181,32 @@ collectives! {
                 Some(MemberBlocks::varying(p, (sent, send_type), &counts, &places)?)
             }
         };
-        p.alltoall(sends, receives, communicator, true)
+        Ok(move |p: &mut Process| p.alltoall(sends.clone(), receives.clone(), communicator, true))
     }
 
     fn MPI_Reduce MPI_Ireduce(
         sent: *const c_void, received: *mut c_void, count: Count, datatype: c_int, operation: c_int, root: c_int,
         communicator: c_int
-    ) on communicator |p| {
-        p.reduce(sent, Elements::new(received, count, datatype)?, operation, Some(root), communicator)
+    ) on communicator |_p| {
+        Ok(move |p: &mut Process| p.reduce(sent, Elements::new(received, count, datatype)?, operation, Some(root), communicator))
     }
 
     fn MPI_Allreduce MPI_Iallreduce(
         sent: *const c_void, received: *mut c_void, count: Count, datatype: c_int, operation: c_int, communicator: c_int
-    ) on communicator |p| {
-        p.reduce(sent, Elements::new(received, count, datatype)?, operation, None, communicator)
+    ) on communicator |_p| {
+        Ok(move |p: &mut Process| p.reduce(sent, Elements::new(received, count, datatype)?, operation, None, communicator))
     }
 
     fn MPI_Scan MPI_Iscan(
         sent: *const c_void, received: *mut c_void, count: Count, datatype: c_int, operation: c_int, communicator: c_int
-    ) on communicator |p| {
-        p.scan(sent, Elements::new(received, count, datatype)?, operation, communicator, false)
+    ) on communicator |_p| {
+        Ok(move |p: &mut Process| p.scan(sent, Elements::new(received, count, datatype)?, operation, communicator, false))
     }
 
     fn MPI_Exscan MPI_Iexscan(
         sent: *const c_void, received: *mut c_void, count: Count, datatype: c_int, operation: c_int, communicator: c_int
-    ) on communicator |p| {
-        p.scan(sent, Elements::new(received, count, datatype)?, operation, communicator, true)
+    ) on communicator |_p| {
+        Ok(move |p: &mut Process| p.scan(sent, Elements::new(received, count, datatype)?, operation, communicator, true))
     }
 
     fn MPI_Reduce_scatter_block MPI_Ireduce_scatter_block(
@@ -215,7 +214,10 @@ collectives! {
     ) on communicator |p| {
         let (_, size) = p.place(communicator)?;
         let elements = Elements::new(received, count, datatype)?;
-        p.reduce_scatter(sent, (elements, vec![elements.count; size]), operation, communicator, true)
+        let counts = vec![elements.count; size];
+        Ok(move |p: &mut Process| {
+            p.reduce_scatter(sent, (elements, counts.clone()), operation, communicator, true)
+        })
     }
 
     fn MPI_Reduce_scatter MPI_Ireduce_scatter(
@@ -225,7 +227,7 @@ collectives! {
         let (_, size) = p.place(communicator)?;
         let counts = array(counts, size as i64)?.iter();
         let counts = counts.map(|count| count_of(*count)).collect::<Outcome<Vec<_>>>()?;
-        p.reduce_scatter(sent, (Elements::new(received, 0, datatype)?, counts), operation, communicator, false)
+        Ok(move |p: &mut Process| p.reduce_scatter(sent, (Elements::new(received, 0, datatype)?, counts.clone()), operation, communicator, false))
     }
 
     fn MPI_Alltoallw MPI_Ialltoallw(
@@ -245,6 +247,6 @@ collectives! {
                 Some(MemberBlocks::mixed(p, (sent, types), &counts, &places)?)
             }
         };
-        p.alltoall(sends, receives, communicator, true)
+        Ok(move |p: &mut Process| p.alltoall(sends.clone(), receives.clone(), communicator, true))
     }
 }

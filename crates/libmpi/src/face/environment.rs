@@ -80,11 +80,13 @@ functions! {
         Ok(())
     }
 
-    // What they tell is about a library of Fortran, which there is not.
     fn MPI_Abi_get_info(info: *mut c_int) {
-        put(info, process::with(|p| Ok(p.infos.add(Vec::new())))?)
+        let sizes = ["mpi_aint_size", "mpi_count_size", "mpi_offset_size"];
+        let entries = sizes.map(|key| (key.to_string(), size_of::<isize>().to_string()));
+        put(info, process::with(|p| Ok(p.infos.add(entries.into())))?)
     }
 
+    // It would tell about a library of Fortran, which there is not.
     fn MPI_Abi_get_fortran_info(info: *mut c_int) {
         put(info, abi::INFO_NULL)
     }

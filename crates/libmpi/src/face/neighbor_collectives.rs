@@ -6,6 +6,7 @@ use super::collectives::collectives;
 use super::{array, wide_array};
 use crate::member_blocks::MemberBlocks;
 use crate::point_to_point::Elements;
+use crate::process::Process;
 
 collectives! {
     fn MPI_Neighbor_allgather MPI_Ineighbor_allgather(
@@ -15,7 +16,7 @@ collectives! {
         let (sources, destinations) = p.neighbor_counts(communicator)?;
         let receives = MemberBlocks::equal(p, Elements::new(received, receive_count, receive_type)?, sources)?;
         let sends = MemberBlocks::same(p, Elements::new(sent, send_count, send_type)?, destinations)?;
-        p.exchange_with_neighbors(sends, receives, communicator)
+        Ok(move |p: &mut Process| p.exchange_with_neighbors(sends.clone(), receives.clone(), communicator))
     }
 
     fn MPI_Neighbor_allgatherv MPI_Ineighbor_allgatherv(
@@ -26,7 +27,7 @@ collectives! {
         let (counts, places) = (wide_array(counts, sources)?, wide_array(displacements, sources)?);
         let receives = MemberBlocks::varying(p, (received, receive_type), &counts, &places)?;
         let sends = MemberBlocks::same(p, Elements::new(sent, send_count, send_type)?, destinations)?;
-        p.exchange_with_neighbors(sends, receives, communicator)
+        Ok(move |p: &mut Process| p.exchange_with_neighbors(sends.clone(), receives.clone(), communicator))
     }
 
     fn MPI_Neighbor_alltoall MPI_Ineighbor_alltoall(
@@ -36,7 +37,7 @@ collectives! {
         let (sources, destinations) = p.neighbor_counts(communicator)?;
         let receives = MemberBlocks::equal(p, Elements::new(received, receive_count, receive_type)?, sources)?;
         let sends = MemberBlocks::equal(p, Elements::new(sent, send_count, send_type)?, destinations)?;
-        p.exchange_with_neighbors(sends, receives, communicator)
+        Ok(move |p: &mut Process| p.exchange_with_neighbors(sends.clone(), receives.clone(), communicator))
     }
 
     fn MPI_Neighbor_alltoallv MPI_Ineighbor_alltoallv(
@@ -49,7 +50,7 @@ collectives! {
         let receives = MemberBlocks::varying(p, (received, receive_type), &counts, &places)?;
         let (counts, places) = (wide_array(send_counts, destinations)?, wide_array(send_places, destinations)?);
         let sends = MemberBlocks::varying(p, (sent, send_type), &counts, &places)?;
-        p.exchange_with_neighbors(sends, receives, communicator)
+        Ok(move |p: &mut Process| p.exchange_with_neighbors(sends.clone(), receives.clone(), communicator))
     }
 
     fn MPI_Neighbor_alltoallw MPI_Ineighbor_alltoallw(
@@ -64,6 +65,6 @@ collectives! {
         let (counts, places) = (wide_array(send_counts, destinations)?, wide_array(send_places, destinations)?);
         let types = array(send_types, destinations as i64)?;
         let sends = MemberBlocks::mixed(p, (sent, types), &counts, &places)?;
-        p.exchange_with_neighbors(sends, receives, communicator)
+        Ok(move |p: &mut Process| p.exchange_with_neighbors(sends.clone(), receives.clone(), communicator))
     }
 }
