@@ -269,7 +269,11 @@ impl CommunicatorTable {
     pub fn reaction(&self, handle: c_int) -> Reaction {
         // What happens outside of a communicator is for this rank alone.
         let own = self.get(handle).or_else(|_| self.get(abi::COMM_SELF));
-        let handler = own.map_or(abi::ERRORS_ARE_FATAL, |c| c.error_handler);
+        self.reaction_of(own.map_or(abi::ERRORS_ARE_FATAL, |own| own.error_handler))
+    }
+
+    /// What an error handler does.
+    pub fn reaction_of(&self, handler: c_int) -> Reaction {
         let made = self.handlers.get((handler & abi::INDEX_BITS) as usize);
         match (handler, made) {
             (abi::ERRORS_RETURN, _) => Reaction::Return,

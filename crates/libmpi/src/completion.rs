@@ -19,7 +19,8 @@ impl Target {
         payload: Option<Payload>,
     ) -> Outcome<MpiStatus> {
         let source = (message.source - self.source_offset) as c_int;
-        let status = MpiStatus::new(source, message.tag as c_int, message.bytes);
+        let tag = message.tag as c_int & abi::GREATEST_TAG;
+        let status = MpiStatus::new(source, tag, message.bytes);
         if message.bytes > self.bytes() as u64 {
             let (sent, taken) = (message.bytes, self.bytes());
             let text = format!("a message of {sent} bytes for a buffer of {taken} bytes");
@@ -98,6 +99,7 @@ impl Process {
             None => return Ok(false),
             Some(ActiveRequest::Complete(..)) => return Ok(true),
             Some(ActiveRequest::Generalized(generalized)) => return Ok(generalized.is_complete),
+            Some(ActiveRequest::Partitioned(_)) => return Ok(false),
             Some(ActiveRequest::Messages(messages)) => {
                 let open = messages.open.iter().map(|(number, _)| (position, *number));
                 numbers.extend(open);
@@ -314,7 +316,7 @@ impl Process {
                 return Ok(Some(found));
             }
             // A generalised request is not complete, and only the program can complete it.
-            if numbers.is_empty() || takes == Takes::All && self.requests.awaited > 0 && !blocks {
+            if numbers.is_empty() || takes == Takes::All && self.awaits_program(handles)? {
                 return Ok(Some(found));
             }
             let requests = numbers.iter().map(|(_, number)| *number).collect();
@@ -342,7 +344,7 @@ impl Process {
         }
     }
 
-    /// Whether a list has generalised requests that the program has not completed.
+    /// Whether a list has requests that wait for the program itself.
     pub fn awaits_program(&mut self, handles: &[c_int]) -> Outcome<bool> {
         if self.requests.awaited == 0 {
             return Ok(false);
@@ -352,10 +354,10 @@ impl Process {
                 .requests
                 .get(*handle)?
                 .and_then(|request| request.pending.as_ref());
-            if let Some(ActiveRequest::Generalized(own)) = pending
-                && !own.is_complete
-            {
-                return Ok(true);
+            match pending {
+                Some(ActiveRequest::Generalized(own)) if !own.is_complete => return Ok(true),
+                Some(ActiveRequest::Partitioned(_)) => return Ok(true),
+                _ => {}
             }
         }
         Ok(false)

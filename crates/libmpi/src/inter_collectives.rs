@@ -84,7 +84,7 @@ impl Process {
     }
 
     /// A message from the root to each of the other group.
-    fn from_root(
+    fn message_from_root(
         &self,
         (communicator, role): (c_int, InterRole),
         brings: impl FnOnce() -> Outcome<Vec<Vec<u8>>>,
@@ -106,7 +106,7 @@ impl Process {
     }
 
     /// A message to the root from each of the other group.
-    fn to_root(
+    fn messages_to_root(
         &self,
         (communicator, role): (c_int, InterRole),
         brings: impl FnOnce() -> Outcome<Vec<u8>>,
@@ -143,7 +143,7 @@ impl Process {
         let delivery: Delivery =
             Box::new(move |received| unpack(&datatype, elements.buffer, elements.count, &received[0]));
         let role = self.role(communicator, root)?;
-        self.from_root(
+        self.message_from_root(
             (communicator, role),
             || Ok(vec![elements.pack(self)?; peers]),
             delivery,
@@ -164,7 +164,7 @@ impl Process {
         };
         let delivery: Delivery = Box::new(move |parts| blocks.fill(&parts, None));
         let brings = || Ok(sends.map(|sends| sends.pack_all()).unwrap_or_default());
-        self.from_root((communicator, role), brings, delivery)
+        self.message_from_root((communicator, role), brings, delivery)
     }
 
     pub fn inter_gather(
@@ -179,7 +179,7 @@ impl Process {
             Some(receives) => receives.fill(&parts, None),
             None => Ok(()),
         });
-        self.to_root((communicator, role), || sent.pack(self), delivery)
+        self.messages_to_root((communicator, role), || sent.pack(self), delivery)
     }
 
     pub fn inter_allgather(
@@ -227,7 +227,7 @@ impl Process {
         match root {
             Some(root) => {
                 let role = self.role(communicator, root)?;
-                self.to_root((communicator, role), || own.pack(self), delivery)
+                self.messages_to_root((communicator, role), || own.pack(self), delivery)
             }
             None => {
                 let brings = vec![own.pack(self)?; self.block_count(communicator)?];

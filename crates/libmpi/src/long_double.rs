@@ -7,8 +7,8 @@ use operation::Reduction;
 #[cfg(target_arch = "x86_64")]
 type LongDouble = [u8; 16];
 
-/// Defines an operation of two numbers by instructions that find the first one in `st(1)` and the second in `st(0)`, and
-/// leave the result alone there.
+/// Defines an operation of two numbers by instructions that find the first one in `st(1)` and the second in `st(0)`,
+/// and leave the result alone there.
 macro_rules! x87 {
     ($name:ident: $($instruction:literal),*) => {
         #[cfg(target_arch = "x86_64")]

@@ -1,5 +1,5 @@
-//! Collectives among the neighbours of a topology (MPI 4.1, section 8.6): a message to each destination and one from each
-//! source, at once.
+//! Collectives among the neighbours of a topology (MPI 4.1, section 8.6): a message to each destination and one from
+//! each source, at once.
 
 use std::ffi::c_int;
 

@@ -98,7 +98,7 @@ pub(crate) struct MessageEnvelope {
 
 impl MessageEnvelope {
     /// Destination and tag; `None` for `MPI_PROC_NULL`.
-    fn destination(self, process: &Process) -> Outcome<Option<(u32, u32)>> {
+    pub fn destination(self, process: &Process) -> Outcome<Option<(u32, u32)>> {
         let check = || {
             let to = process.communicators.get(self.communicator)?.peer(self.peer)?;
             match self.tag {
@@ -110,7 +110,7 @@ impl MessageEnvelope {
     }
 
     /// Source and tag, without those that the receiver leaves open; `None` for `MPI_PROC_NULL`.
-    fn source(self, process: &Process) -> Outcome<Option<(Option<u32>, Option<u32>)>> {
+    pub fn source(self, process: &Process) -> Outcome<Option<(Option<u32>, Option<u32>)>> {
         let check = || {
             let communicator = process.communicators.get(self.communicator)?;
             let tag = match self.tag {

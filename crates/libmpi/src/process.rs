@@ -17,6 +17,7 @@ use crate::failure::{Failure, Outcome};
 use crate::info::InfoTable;
 use crate::reduction::ReductionTable;
 use crate::request::{ActiveRequest, RequestTable};
+use crate::session::SessionTable;
 
 /// Where the process is.
 enum ProcessStage {
@@ -41,6 +42,7 @@ pub(crate) struct Process {
     pub starters: HashMap<c_int, Starter>,
     pub attributes: AttributeKeys,
     pub infos: InfoTable,
+    pub sessions: SessionTable,
     /// Address and bytes of the buffer for buffered sends.
     pub send_buffer: Option<(usize, i64)>,
     pub error_codes: ErrorCodes,
@@ -106,6 +108,7 @@ pub(crate) fn initialize() -> Outcome<()> {
         starters: HashMap::new(),
         attributes: AttributeKeys::new(ranks),
         infos: InfoTable::default(),
+        sessions: SessionTable::default(),
         send_buffer: None,
         error_codes: ErrorCodes::default(),
         asked_clock: false,
@@ -122,6 +125,21 @@ pub(crate) fn finalize() -> Outcome<()> {
     })?;
     *STAGE.lock().unwrap_or_else(PoisonError::into_inner) = ProcessStage::After;
     Ok(())
+}
+
+/// Calls [`finalize`] when the process exits, of a program that has sessions and no `MPI_Finalize`.
+pub(crate) fn finalize_at_exit() {
+    unsafe extern "C" {
+        fn atexit(function: extern "C" fn()) -> c_int;
+    }
+    extern "C" fn end() {
+        if stage() == (true, false) {
+            // An error has no one left to go to.
+            let _ = finalize();
+        }
+    }
+    // Safety: a function of C that keeps the function for the end of the process.
+    unsafe { atexit(end) };
 }
 
 /// Whether `MPI_Init` was called, and `MPI_Finalize`.

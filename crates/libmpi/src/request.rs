@@ -8,6 +8,7 @@ use operation::ReceivedMessage;
 use crate::abi::{self, MpiStatus, class};
 use crate::datatype::Datatype;
 use crate::failure::{Failure, Outcome};
+use crate::point_to_point::{Elements, MessageEnvelope};
 
 /// Where a message is received.
 #[derive(Clone, Debug)]
@@ -100,6 +101,14 @@ pub(crate) struct GeneralizedRequest {
     pub is_complete: bool,
 }
 
+/// A partitioned send of which not all parts are ready.
+pub(crate) struct PartitionedSend {
+    /// By part.
+    pub is_ready: Vec<bool>,
+    pub envelope: MessageEnvelope,
+    pub elements: Elements,
+}
+
 /// What a request waits for.
 pub(crate) enum ActiveRequest {
     Send,
@@ -107,6 +116,7 @@ pub(crate) enum ActiveRequest {
     Collective(ContributionPart, Delivery),
     Messages(GroupedMessages),
     Generalized(GeneralizedRequest),
+    Partitioned(PartitionedSend),
     /// Nothing, but for what remains to be done.
     Complete(Outcome<MpiStatus>, Option<Rest>),
 }
@@ -132,7 +142,7 @@ pub(crate) struct RequestTable {
     free: Vec<usize>,
     /// Messages that matched probes have taken, by handle, and the offset of their source.
     pub taken: Vec<Option<(ReceivedMessage, c_int, u32)>>,
-    /// Generalised requests that are not complete.
+    /// Generalised requests that are not complete, and partitioned sends that are not ready: they wait for the program.
     pub awaited: usize,
     /// Generalised requests that go once they are complete.
     pub abandoned: Vec<c_int>,

@@ -70,7 +70,9 @@ macro_rules! collectives {
 pub(super) use {collective_forms, collectives};
 
 collective_forms! {
-    MPI_Barrier MPI_Ibarrier "" "_init" (communicator: c_int) on communicator |_p| { Ok(move |p: &mut Process| p.barrier(communicator)) }
+    MPI_Barrier MPI_Ibarrier "" "_init" (communicator: c_int) on communicator |_p| {
+        Ok(move |p: &mut Process| p.barrier(communicator))
+    }
 }
 
 collectives! {
@@ -89,7 +91,9 @@ collectives! {
             true => Some(MemberBlocks::equal(p, Elements::new(received, receive_count, receive_type)?, size)?),
             false => None,
         };
-        Ok(move |p: &mut Process| p.gather(elements(sent, send_count, send_type)?, receives.clone(), root, communicator, false))
+        Ok(move |p: &mut Process| {
+            p.gather(elements(sent, send_count, send_type)?, receives.clone(), root, communicator, false)
+        })
     }
 
     fn MPI_Gatherv MPI_Igatherv(
@@ -104,7 +108,9 @@ collectives! {
             }
             false => None,
         };
-        Ok(move |p: &mut Process| p.gather(elements(sent, send_count, send_type)?, receives.clone(), root, communicator, true))
+        Ok(move |p: &mut Process| {
+            p.gather(elements(sent, send_count, send_type)?, receives.clone(), root, communicator, true)
+        })
     }
 
     fn MPI_Scatter MPI_Iscatter(
@@ -116,7 +122,9 @@ collectives! {
             true => Some(MemberBlocks::equal(p, Elements::new(sent, send_count, send_type)?, size)?),
             false => None,
         };
-        Ok(move |p: &mut Process| p.scatter(sends.clone(), elements(received, receive_count, receive_type)?, root, communicator, false))
+        Ok(move |p: &mut Process| {
+            p.scatter(sends.clone(), elements(received, receive_count, receive_type)?, root, communicator, false)
+        })
     }
 
     fn MPI_Scatterv MPI_Iscatterv(
@@ -131,7 +139,9 @@ collectives! {
             }
             false => None,
         };
-        Ok(move |p: &mut Process| p.scatter(sends.clone(), elements(received, receive_count, receive_type)?, root, communicator, true))
+        Ok(move |p: &mut Process| {
+            p.scatter(sends.clone(), elements(received, receive_count, receive_type)?, root, communicator, true)
+        })
     }
 
     fn MPI_Allgather MPI_Iallgather(
@@ -140,7 +150,9 @@ collectives! {
     ) on communicator |p| {
         let size = p.block_count(communicator)?;
         let receives = MemberBlocks::equal(p, Elements::new(received, receive_count, receive_type)?, size)?;
-        Ok(move |p: &mut Process| p.allgather(elements(sent, send_count, send_type)?, receives.clone(), communicator, false))
+        Ok(move |p: &mut Process| {
+            p.allgather(elements(sent, send_count, send_type)?, receives.clone(), communicator, false)
+        })
     }
 
     fn MPI_Allgatherv MPI_Iallgatherv(
@@ -150,7 +162,9 @@ collectives! {
         let size = p.block_count(communicator)?;
         let (counts, places) = (wide_array(counts, size)?, wide_array(displacements, size)?);
         let receives = MemberBlocks::varying(p, (received, receive_type), &counts, &places)?;
-        Ok(move |p: &mut Process| p.allgather(elements(sent, send_count, send_type)?, receives.clone(), communicator, true))
+        Ok(move |p: &mut Process| {
+            p.allgather(elements(sent, send_count, send_type)?, receives.clone(), communicator, true)
+        })
     }
 
     fn MPI_Alltoall MPI_Ialltoall(
@@ -188,25 +202,33 @@ collectives! {
         sent: *const c_void, received: *mut c_void, count: Count, datatype: c_int, operation: c_int, root: c_int,
         communicator: c_int
     ) on communicator |_p| {
-        Ok(move |p: &mut Process| p.reduce(sent, Elements::new(received, count, datatype)?, operation, Some(root), communicator))
+        Ok(move |p: &mut Process| {
+            p.reduce(sent, Elements::new(received, count, datatype)?, operation, Some(root), communicator)
+        })
     }
 
     fn MPI_Allreduce MPI_Iallreduce(
         sent: *const c_void, received: *mut c_void, count: Count, datatype: c_int, operation: c_int, communicator: c_int
     ) on communicator |_p| {
-        Ok(move |p: &mut Process| p.reduce(sent, Elements::new(received, count, datatype)?, operation, None, communicator))
+        Ok(move |p: &mut Process| {
+            p.reduce(sent, Elements::new(received, count, datatype)?, operation, None, communicator)
+        })
     }
 
     fn MPI_Scan MPI_Iscan(
         sent: *const c_void, received: *mut c_void, count: Count, datatype: c_int, operation: c_int, communicator: c_int
     ) on communicator |_p| {
-        Ok(move |p: &mut Process| p.scan(sent, Elements::new(received, count, datatype)?, operation, communicator, false))
+        Ok(move |p: &mut Process| {
+            p.scan(sent, Elements::new(received, count, datatype)?, operation, communicator, false)
+        })
     }
 
     fn MPI_Exscan MPI_Iexscan(
         sent: *const c_void, received: *mut c_void, count: Count, datatype: c_int, operation: c_int, communicator: c_int
     ) on communicator |_p| {
-        Ok(move |p: &mut Process| p.scan(sent, Elements::new(received, count, datatype)?, operation, communicator, true))
+        Ok(move |p: &mut Process| {
+            p.scan(sent, Elements::new(received, count, datatype)?, operation, communicator, true)
+        })
     }
 
     fn MPI_Reduce_scatter_block MPI_Ireduce_scatter_block(
@@ -227,7 +249,10 @@ collectives! {
         let (_, size) = p.place(communicator)?;
         let counts = array(counts, size as i64)?.iter();
         let counts = counts.map(|count| count_of(*count)).collect::<Outcome<Vec<_>>>()?;
-        Ok(move |p: &mut Process| p.reduce_scatter(sent, (Elements::new(received, 0, datatype)?, counts.clone()), operation, communicator, false))
+        let elements = Elements::new(received, 0, datatype)?;
+        Ok(move |p: &mut Process| {
+            p.reduce_scatter(sent, (elements, counts.clone()), operation, communicator, false)
+        })
     }
 
     fn MPI_Alltoallw MPI_Ialltoallw(

@@ -1,4 +1,4 @@
-//! What is asked of datatypes: sizes, extents, how they were made, names and attributes (MPI 4.1, sections 5.1 and 7.7).
+//! What is asked of datatypes: sizes, extents, how they were made, names (MPI 4.1, sections 5.1 and 7.8).
 
 use std::ffi::{c_char, c_int};
 

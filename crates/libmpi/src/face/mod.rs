@@ -16,9 +16,11 @@ mod intercommunicators;
 mod missing;
 mod neighbor_collectives;
 mod packing;
+mod partitioned;
 mod point_to_point;
 mod reductions;
 mod requests;
+mod sessions;
 mod statuses;
 mod topologies;
 
@@ -33,6 +35,7 @@ use crate::failure::{Failure, Outcome};
 macro_rules! exported {
     ($name:ident $suffix:literal ($($argument:ident: $type:ty),*) $body:block) => {
         const _: () = {
+            #[allow(clippy::too_many_arguments, reason = "MPI has as many")]
             unsafe fn call($($argument: $type),*) -> std::ffi::c_int {
                 // Safety: the program passes what MPI asks for.
                 #[allow(unused_unsafe, reason = "some functions have no pointers")]
