@@ -25,6 +25,11 @@ enum InterRole {
     Other(u32),
 }
 
+/// What a rank beside the root does; its other arguments mean nothing.
+fn nothing(communicator: c_int) -> CollectiveWork {
+    CollectiveWork::Messages(communicator, MessagePlan::new(Box::new(|_| Ok(()))))
+}
+
 impl Process {
     /// Whether a communicator has two groups.
     pub fn is_inter(&self, communicator: c_int) -> Outcome<bool> {
@@ -138,11 +143,14 @@ impl Process {
         root: c_int,
         communicator: c_int,
     ) -> Outcome<CollectiveWork> {
+        let role = self.role(communicator, root)?;
+        if let InterRole::Beside = role {
+            return Ok(nothing(communicator));
+        }
         let peers = self.block_count(communicator)?;
         let datatype = self.datatypes.get(elements.datatype)?.clone();
         let delivery: Delivery =
             Box::new(move |received| unpack(&datatype, elements.buffer, elements.count, &received[0]));
-        let role = self.role(communicator, root)?;
         self.message_from_root(
             (communicator, role),
             || Ok(vec![elements.pack(self)?; peers]),
@@ -218,17 +226,18 @@ impl Process {
         root: Option<c_int>,
         communicator: c_int,
     ) -> Outcome<CollectiveWork> {
+        let role = root.map(|root| self.role(communicator, root)).transpose()?;
+        if let Some(InterRole::Beside) = role {
+            return Ok(nothing(communicator));
+        }
         let combination = self.combination(received, operation)?;
         let delivery: Delivery = Box::new(move |parts| {
             let all = combination.of(parts)?;
             unpack(&combination.datatype, received.buffer, received.count, &all)
         });
         let own = brought(sent, received);
-        match root {
-            Some(root) => {
-                let role = self.role(communicator, root)?;
-                self.messages_to_root((communicator, role), || own.pack(self), delivery)
-            }
+        match role {
+            Some(role) => self.messages_to_root((communicator, role), || own.pack(self), delivery),
             None => {
                 let brings = vec![own.pack(self)?; self.block_count(communicator)?];
                 self.with_all(communicator, brings, delivery)
