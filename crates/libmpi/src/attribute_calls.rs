@@ -11,12 +11,15 @@ use crate::process::{self, Process};
 pub(crate) enum AttributeOwner {
     Communicator(c_int),
     Datatype(c_int),
+    Window(c_int),
 }
 
 impl AttributeOwner {
     fn handle(self) -> c_int {
         match self {
-            AttributeOwner::Communicator(handle) | AttributeOwner::Datatype(handle) => handle,
+            AttributeOwner::Communicator(handle)
+            | AttributeOwner::Datatype(handle)
+            | AttributeOwner::Window(handle) => handle,
         }
     }
 
@@ -26,13 +29,14 @@ impl AttributeOwner {
                 Ok(&mut process.communicators.get_mut(handle)?.attributes)
             }
             AttributeOwner::Datatype(handle) => Ok(&mut process.datatypes.entry_mut(handle)?.attributes),
+            AttributeOwner::Window(handle) => Ok(&mut process.windows.get_mut(handle)?.attributes),
         }
     }
 
     fn failure(self, code: c_int, text: &str) -> Failure {
         let failure = Failure::new(code, text);
         match self {
-            AttributeOwner::Communicator(handle) => failure.on(handle),
+            AttributeOwner::Communicator(handle) | AttributeOwner::Window(handle) => failure.on(handle),
             AttributeOwner::Datatype(_) => failure,
         }
     }

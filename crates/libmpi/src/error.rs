@@ -29,7 +29,7 @@ pub(crate) fn code(call: &str, outcome: Outcome<()>) -> c_int {
 pub(crate) fn react(failure: &Failure, call: &str) {
     let on = failure.communicator.unwrap_or(abi::COMM_SELF);
     let message = || format!("{call}: {}: {}", class::text(failure.class), failure.text);
-    let reaction = process::with(|process| Ok(process.communicators.reaction(on)));
+    let reaction = process::with(|process| Ok(process.reaction(on)));
     match reaction {
         Ok(Reaction::Return) => {}
         Ok(Reaction::Call(handler)) => {

@@ -8,16 +8,17 @@ use operation::{Communicator, Operation};
 use rank_channel::{CHANNEL, Payload, Post, PostedData, RankEnd, Reply};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::abi::class;
+use crate::abi::{self, class};
 use crate::attributes::AttributeKeys;
 use crate::communicator::{CommunicatorTable, MessageSpace};
 use crate::datatype_table::DatatypeTable;
 use crate::error_codes::ErrorCodes;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, Reaction};
 use crate::info::InfoTable;
 use crate::reduction::ReductionTable;
 use crate::request::{ActiveRequest, RequestTable};
 use crate::session::SessionTable;
+use crate::window::{WindowTable, is_window};
 
 /// Where the process is.
 enum ProcessStage {
@@ -43,6 +44,7 @@ pub(crate) struct Process {
     pub attributes: AttributeKeys,
     pub infos: InfoTable,
     pub sessions: SessionTable,
+    pub windows: WindowTable,
     /// Address and bytes of the buffer for buffered sends.
     pub send_buffer: Option<(usize, i64)>,
     pub error_codes: ErrorCodes,
@@ -109,6 +111,7 @@ pub(crate) fn initialize() -> Outcome<()> {
         attributes: AttributeKeys::new(ranks),
         infos: InfoTable::default(),
         sessions: SessionTable::default(),
+        windows: WindowTable::default(),
         send_buffer: None,
         error_codes: ErrorCodes::default(),
         asked_clock: false,
@@ -152,6 +155,15 @@ pub(crate) fn stage() -> (bool, bool) {
 }
 
 impl Process {
+    /// What the error handler of a communicator or window does.
+    pub fn reaction(&self, handle: c_int) -> Reaction {
+        match self.windows.get(handle) {
+            Ok(window) => self.communicators.reaction_of(window.error_handler),
+            Err(_) if is_window(handle) => self.communicators.reaction(abi::COMM_SELF),
+            Err(_) => self.communicators.reaction(handle),
+        }
+    }
+
     /// Posts the computation since the last call.
     fn compute(&mut self) {
         if let Some(mark) = self.mark {

@@ -1,4 +1,4 @@
-//! Attributes of communicators and datatypes (MPI 4.1, section 7.7).
+//! Attributes of communicators, datatypes and windows (MPI 4.1, section 7.7).
 
 use std::ffi::{c_int, c_void};
 
@@ -72,6 +72,9 @@ attributes_of! {
 }
 attributes_of! {
     Datatype: MPI_Type_create_keyval MPI_Type_free_keyval MPI_Type_set_attr MPI_Type_delete_attr
+}
+attributes_of! {
+    Window: MPI_Win_create_keyval MPI_Win_free_keyval MPI_Win_set_attr MPI_Win_delete_attr
 }
 // The names of MPI 1.
 attributes_of! { Communicator: MPI_Keyval_create MPI_Keyval_free MPI_Attr_put MPI_Attr_delete }

@@ -15,6 +15,7 @@ mod info;
 mod intercommunicators;
 mod missing;
 mod neighbor_collectives;
+mod one_sided;
 mod packing;
 mod partitioned;
 mod point_to_point;
@@ -23,6 +24,7 @@ mod requests;
 mod sessions;
 mod statuses;
 mod topologies;
+mod windows;
 
 use std::ffi::{CStr, c_char, c_int};
 use std::slice;
