@@ -27,11 +27,24 @@ pub(crate) const REQUEST: c_int = 0xac00_0000_u32 as c_int;
 pub(crate) const MESSAGE_NULL: c_int = 0x2c00_0000;
 pub(crate) const MESSAGE_NO_PROC: c_int = 0x6c00_0000;
 pub(crate) const MESSAGE: c_int = 0xac00_0000_u32 as c_int;
+pub(crate) const INFO_NULL: c_int = 0x1c00_0000;
+pub(crate) const INFO_ENV: c_int = 0x5c00_0001;
+pub(crate) const INFO: c_int = 0x9c00_0000_u32 as c_int;
+pub(crate) const SESSION_NULL: c_int = 0x3800_0000;
+pub(crate) const SESSION: c_int = 0xb800_0000_u32 as c_int;
+pub(crate) const WIN_NULL: c_int = 0x2000_0000;
+pub(crate) const WIN: c_int = 0xa000_0000_u32 as c_int;
+pub(crate) const OP_NO_OP: c_int = 0x5800_000e;
 pub(crate) const KEYVAL_INVALID: c_int = 0x2400_0000;
 pub(crate) const KEYVAL: c_int = 0xa400_0000_u32 as c_int;
 pub(crate) const INDEX_BITS: c_int = 0x03ff_ffff;
 
 pub(crate) const PROC_NULL: c_int = -1;
+/// The root of a collective on an intercommunicator says this for itself.
+pub(crate) const ROOT: c_int = -3;
+pub(crate) const GRAPH: c_int = 1;
+pub(crate) const CART: c_int = 2;
+pub(crate) const DIST_GRAPH: c_int = 3;
 pub(crate) const ANY_SOURCE: c_int = -2;
 pub(crate) const ANY_TAG: c_int = -1;
 pub(crate) const UNDEFINED: c_int = -32_766;
@@ -41,7 +54,10 @@ pub(crate) const SIMILAR: c_int = 2;
 pub(crate) const UNEQUAL: c_int = 3;
 pub(crate) const THREAD_SERIALIZED: c_int = 2;
 pub(crate) const ORDER_FORTRAN: c_int = 57;
+pub(crate) const ORDER_C: c_int = 56;
 pub(crate) const COMM_TYPE_SHARED: c_int = 1;
+pub(crate) const COMM_TYPE_HW_GUIDED: c_int = 2;
+pub(crate) const COMM_TYPE_RESOURCE_GUIDED: c_int = 4;
 pub(crate) const TAG_UB: c_int = 0x6440_0001;
 pub(crate) const HOST: c_int = 0x6440_0003;
 pub(crate) const IO: c_int = 0x6440_0005;
@@ -54,6 +70,8 @@ pub(crate) const GREATEST_TAG: c_int = 0x1fff_ffff;
 pub(crate) const MAX_ERROR_STRING: usize = 512;
 pub(crate) const MAX_PROCESSOR_NAME: usize = 128;
 pub(crate) const MAX_OBJECT_NAME: usize = 128;
+pub(crate) const MAX_INFO_KEY: usize = 255;
+pub(crate) const MAX_INFO_VALUE: usize = 1024;
 
 /// `MPI_IN_PLACE`.
 pub(crate) fn is_in_place(buffer: *const c_void) -> bool {
@@ -61,6 +79,7 @@ pub(crate) fn is_in_place(buffer: *const c_void) -> bool {
 }
 
 /// Error classes.
+#[allow(dead_code, reason = "the classes of the ABI are a list")]
 pub(crate) mod class {
     use std::ffi::c_int;
 
@@ -74,16 +93,59 @@ pub(crate) mod class {
     pub const ROOT: c_int = 7;
     pub const GROUP: c_int = 8;
     pub const OP: c_int = 9;
+    pub const TOPOLOGY: c_int = 10;
+    pub const DIMS: c_int = 11;
     pub const ARG: c_int = 12;
+    pub const UNKNOWN: c_int = 13;
     pub const TRUNCATE: c_int = 14;
     pub const OTHER: c_int = 15;
     pub const INTERN: c_int = 16;
     pub const IN_STATUS: c_int = 17;
+    pub const PENDING: c_int = 18;
     pub const REQUEST: c_int = 19;
+    pub const ACCESS: c_int = 20;
+    pub const AMODE: c_int = 21;
+    pub const BAD_FILE: c_int = 22;
+    pub const CONVERSION: c_int = 23;
+    pub const DUP_DATAREP: c_int = 24;
+    pub const FILE_EXISTS: c_int = 25;
+    pub const FILE_IN_USE: c_int = 26;
+    pub const FILE: c_int = 27;
+    pub const INFO: c_int = 28;
+    pub const INFO_KEY: c_int = 29;
+    pub const INFO_VALUE: c_int = 30;
+    pub const INFO_NOKEY: c_int = 31;
+    pub const IO: c_int = 32;
+    pub const NAME: c_int = 33;
     pub const NO_MEM: c_int = 34;
+    pub const NOT_SAME: c_int = 35;
+    pub const NO_SPACE: c_int = 36;
+    pub const NO_SUCH_FILE: c_int = 37;
+    pub const PORT: c_int = 38;
+    pub const QUOTA: c_int = 39;
+    pub const READ_ONLY: c_int = 40;
+    pub const SERVICE: c_int = 41;
+    pub const SPAWN: c_int = 42;
+    pub const UNSUPPORTED_DATAREP: c_int = 43;
     pub const UNSUPPORTED_OPERATION: c_int = 44;
+    pub const WIN: c_int = 45;
+    pub const BASE: c_int = 46;
+    pub const LOCKTYPE: c_int = 47;
     pub const KEYVAL: c_int = 48;
+    pub const RMA_CONFLICT: c_int = 49;
+    pub const RMA_SYNC: c_int = 50;
+    pub const SIZE: c_int = 51;
+    pub const DISP: c_int = 52;
+    pub const ASSERT: c_int = 53;
+    pub const RMA_RANGE: c_int = 55;
+    pub const RMA_ATTACH: c_int = 56;
+    pub const RMA_SHARED: c_int = 57;
+    pub const RMA_FLAVOR: c_int = 58;
+    pub const SESSION: c_int = 75;
+    pub const PROC_ABORTED: c_int = 76;
+    pub const VALUE_TOO_LARGE: c_int = 77;
     pub const ERRHANDLER: c_int = 80;
+    pub const ABI: c_int = 81;
 
     /// What a class means, in one line.
     pub fn text(class: c_int) -> &'static str {
@@ -98,16 +160,58 @@ pub(crate) mod class {
             ROOT => "invalid root",
             GROUP => "invalid group",
             OP => "invalid reduction operation",
+            TOPOLOGY => "invalid topology",
+            DIMS => "invalid dimension",
             ARG => "invalid argument",
             TRUNCATE => "message truncated",
             OTHER => "other error",
             INTERN => "internal error",
             IN_STATUS => "see the errors in the statuses",
+            PENDING => "pending request",
             REQUEST => "invalid request",
+            ACCESS => "permission denied",
+            AMODE => "invalid access mode of a file",
+            BAD_FILE => "invalid file name",
+            CONVERSION => "a conversion function has failed",
+            DUP_DATAREP => "the data representation is defined already",
+            FILE_EXISTS => "the file exists",
+            FILE_IN_USE => "the file is in use",
+            FILE => "invalid file handle",
+            INFO => "invalid info object",
+            INFO_KEY => "the key of an info object is too long",
+            INFO_VALUE => "the value of an info object is too long",
+            INFO_NOKEY => "the info object does not have the key",
+            IO => "input or output has failed",
+            NAME => "the service name is not published",
             NO_MEM => "no memory",
+            NOT_SAME => "the ranks give different arguments",
+            NO_SPACE => "no space on the device",
+            NO_SUCH_FILE => "there is no such file",
+            PORT => "invalid port name",
+            QUOTA => "quota exceeded",
+            READ_ONLY => "the file or file system is read-only",
+            SERVICE => "invalid service name",
+            SPAWN => "processes cannot be started",
+            UNSUPPORTED_DATAREP => "unsupported data representation",
             UNSUPPORTED_OPERATION => "unsupported operation",
+            WIN => "invalid window",
+            BASE => "invalid base address",
+            LOCKTYPE => "invalid type of a lock",
             KEYVAL => "invalid attribute key",
+            RMA_CONFLICT => "conflicting accesses to a window",
+            RMA_SYNC => "wrong synchronization of a window",
+            SIZE => "invalid size",
+            DISP => "invalid displacement",
+            ASSERT => "invalid assertion",
+            RMA_RANGE => "an access outside of the window",
+            RMA_ATTACH => "memory cannot be attached",
+            RMA_SHARED => "memory cannot be shared",
+            RMA_FLAVOR => "a window of another kind",
+            SESSION => "invalid session",
+            PROC_ABORTED => "a process was aborted",
+            VALUE_TOO_LARGE => "a value does not fit its argument",
             ERRHANDLER => "invalid error handler",
+            ABI => "unsupported ABI",
             _ => "unknown error",
         }
     }
@@ -152,6 +256,12 @@ impl MpiStatus {
         u64::from(self.count_low) | u64::from(self.count_high >> 1) << 32
     }
 
+    /// Sets the bytes received, and leaves the rest.
+    pub fn set_bytes(&mut self, bytes: u64) {
+        self.count_low = bytes as u32;
+        self.count_high = self.count_high & 1 | ((bytes >> 32) as u32) << 1;
+    }
+
     pub fn is_cancelled(&self) -> bool {
         self.count_high & 1 != 0
     }
@@ -161,7 +271,7 @@ impl MpiStatus {
     }
 
     /// Writes it where the caller wants it, which may be nowhere. `MPI_ERROR` keeps its old value, as MPI says of
-    /// calls with one status.
+    /// calls with one status, but for empty ones.
     ///
     /// # Safety
     /// The pointer is a status, `MPI_STATUS_IGNORE` or null.
@@ -169,7 +279,8 @@ impl MpiStatus {
         if to as usize > 1 {
             // Safety: a status, as the caller says.
             unsafe {
-                let error = (*to).error;
+                let is_empty = self.source == ANY_SOURCE;
+                let error = if is_empty { class::SUCCESS } else { (*to).error };
                 *to = MpiStatus { error, ..*self };
             }
         }

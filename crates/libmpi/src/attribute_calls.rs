@@ -1,28 +1,72 @@
-//! Attributes of communicators as calls change them. The functions of the program are called while the process is not
-//! locked.
+//! Attributes as calls change them. The functions of the program are called while the process is not locked.
 
 use std::ffi::{c_int, c_void};
 
 use crate::abi::class;
 use crate::failure::{Failure, Outcome};
-use crate::process;
+use crate::process::{self, Process};
 
-/// Copies the attributes of a communicator to its duplicate. Calls functions of the program.
-pub(crate) fn copy_attributes(from: c_int, to: c_int) -> Outcome<()> {
-    let attributes = process::with(|p| Ok(p.communicators.get(from)?.attributes.clone()))?;
+/// What has attributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AttributeOwner {
+    Communicator(c_int),
+    Datatype(c_int),
+    Window(c_int),
+}
+
+impl AttributeOwner {
+    fn handle(self) -> c_int {
+        match self {
+            AttributeOwner::Communicator(handle)
+            | AttributeOwner::Datatype(handle)
+            | AttributeOwner::Window(handle) => handle,
+        }
+    }
+
+    fn attributes(self, process: &mut Process) -> Outcome<&mut Vec<(c_int, usize)>> {
+        match self {
+            AttributeOwner::Communicator(handle) => {
+                Ok(&mut process.communicators.get_mut(handle)?.attributes)
+            }
+            AttributeOwner::Datatype(handle) => Ok(&mut process.datatypes.entry_mut(handle)?.attributes),
+            AttributeOwner::Window(handle) => Ok(&mut process.windows.get_mut(handle)?.attributes),
+        }
+    }
+
+    fn failure(self, code: c_int, text: &str) -> Failure {
+        let failure = Failure::new(code, text);
+        match self {
+            AttributeOwner::Communicator(handle) | AttributeOwner::Window(handle) => failure.on(handle),
+            AttributeOwner::Datatype(_) => failure,
+        }
+    }
+}
+
+/// Copies all attributes to a duplicate. Calls functions of the program.
+pub(crate) fn copy_attributes(from: AttributeOwner, to: AttributeOwner) -> Outcome<()> {
+    let attributes = process::with(|p| Ok(from.attributes(p)?.clone()))?;
     for (handle, value) in attributes {
-        let key = process::with(|p| p.attributes.key(handle))?;
+        let key = process::with(|p| p.attributes.kept_key(handle))?;
         let Some(copy) = key.copy else { continue };
         let (mut copied, mut flag): (usize, c_int) = (0, 0);
         let (extra, value) = (key.extra as *mut c_void, value as *mut c_void);
         // Safety: the program has given the function for this; nothing of the library is locked.
-        let code = unsafe { copy(from, handle, extra, value, (&raw mut copied).cast(), &mut flag) };
+        let code = unsafe {
+            copy(
+                from.handle(),
+                handle,
+                extra,
+                value,
+                (&raw mut copied).cast(),
+                &mut flag,
+            )
+        };
         if code != class::SUCCESS {
-            return Err(Failure::new(code, "the copy function of an attribute has failed").on(from));
+            return Err(from.failure(code, "the copy function of an attribute has failed"));
         }
         if flag != 0 {
             process::with(|p| {
-                p.communicators.get_mut(to)?.attributes.push((handle, copied));
+                to.attributes(p)?.push((handle, copied));
                 Ok(())
             })?;
         }
@@ -31,42 +75,42 @@ pub(crate) fn copy_attributes(from: c_int, to: c_int) -> Outcome<()> {
 }
 
 /// Tells the program that an attribute goes.
-fn call_delete(communicator: c_int, (handle, value): (c_int, usize)) -> Outcome<()> {
-    let key = process::with(|p| p.attributes.key(handle))?;
+fn call_delete(owner: AttributeOwner, (handle, value): (c_int, usize)) -> Outcome<()> {
+    let key = process::with(|p| p.attributes.kept_key(handle))?;
     let Some(delete) = key.delete else { return Ok(()) };
     let (value, extra) = (value as *mut c_void, key.extra as *mut c_void);
     // Safety: the program has given the function for this; nothing of the library is locked.
-    match unsafe { delete(communicator, handle, value, extra) } {
+    match unsafe { delete(owner.handle(), handle, value, extra) } {
         class::SUCCESS => Ok(()),
-        code => Err(Failure::new(code, "the delete function of an attribute has failed").on(communicator)),
+        code => Err(owner.failure(code, "the delete function of an attribute has failed")),
     }
 }
 
-/// Deletes all attributes of a communicator, the last one first.
-pub(crate) fn delete_attributes(communicator: c_int) -> Outcome<()> {
+/// Deletes all attributes, the last one first.
+pub(crate) fn delete_attributes(owner: AttributeOwner) -> Outcome<()> {
     loop {
-        let last = process::with(|p| Ok(p.communicators.get(communicator)?.attributes.last().copied()))?;
+        let last = process::with(|p| Ok(owner.attributes(p)?.last().copied()))?;
         let Some(last) = last else { return Ok(()) };
-        call_delete(communicator, last)?;
+        call_delete(owner, last)?;
         process::with(|p| {
-            p.communicators.get_mut(communicator)?.attributes.pop();
+            owner.attributes(p)?.pop();
             Ok(())
         })?;
     }
 }
 
 /// Sets an attribute, in place of an old value.
-pub(crate) fn set(communicator: c_int, handle: c_int, value: usize) -> Outcome<()> {
+pub(crate) fn set(owner: AttributeOwner, handle: c_int, value: usize) -> Outcome<()> {
     let old = process::with(|p| {
         p.attributes.key(handle)?;
-        let attributes = &p.communicators.get(communicator)?.attributes;
+        let attributes = owner.attributes(p)?;
         Ok(attributes.iter().find(|(own, _)| *own == handle).copied())
     })?;
     if let Some(old) = old {
-        call_delete(communicator, old)?;
+        call_delete(owner, old)?;
     }
     process::with(|p| {
-        let attributes = &mut p.communicators.get_mut(communicator)?.attributes;
+        let attributes = owner.attributes(p)?;
         match attributes.iter_mut().find(|(own, _)| *own == handle) {
             Some(own) => own.1 = value,
             None => attributes.push((handle, value)),
@@ -75,18 +119,27 @@ pub(crate) fn set(communicator: c_int, handle: c_int, value: usize) -> Outcome<(
     })
 }
 
+/// The value of an attribute.
+pub(crate) fn get(owner: AttributeOwner, handle: c_int) -> Outcome<Option<usize>> {
+    process::with(|p| {
+        p.attributes.key(handle)?;
+        let attributes = owner.attributes(p)?;
+        let own = attributes.iter().find(|(own, _)| *own == handle);
+        Ok(own.map(|(_, value)| *value))
+    })
+}
+
 /// Deletes an attribute.
-pub(crate) fn delete(communicator: c_int, handle: c_int) -> Outcome<()> {
+pub(crate) fn delete(owner: AttributeOwner, handle: c_int) -> Outcome<()> {
     let old = process::with(|p| {
         p.attributes.key(handle)?;
-        let attributes = &p.communicators.get(communicator)?.attributes;
+        let attributes = owner.attributes(p)?;
         let old = attributes.iter().find(|(own, _)| *own == handle).copied();
-        old.ok_or_else(|| Failure::new(class::KEYVAL, "the attribute is not set").on(communicator))
+        old.ok_or_else(|| owner.failure(class::KEYVAL, "the attribute is not set"))
     })?;
-    call_delete(communicator, old)?;
+    call_delete(owner, old)?;
     process::with(|p| {
-        let attributes = &mut p.communicators.get_mut(communicator)?.attributes;
-        attributes.retain(|(own, _)| *own != handle);
+        owner.attributes(p)?.retain(|(own, _)| *own != handle);
         Ok(())
     })
 }

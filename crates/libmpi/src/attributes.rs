@@ -20,6 +20,8 @@ pub(crate) struct AttributeKey {
     pub delete: Option<DeleteFunction>,
     /// An address.
     pub extra: usize,
+    /// Attributes that are set keep their key.
+    pub is_freed: bool,
 }
 
 /// All keys, and the values of the predefined ones.
@@ -69,15 +71,53 @@ impl AttributeKeys {
         abi::KEYVAL | (self.keys.len() - 1) as c_int
     }
 
-    /// The key of a handle.
+    fn index(&self, handle: c_int) -> Outcome<usize> {
+        let index = (handle & abi::INDEX_BITS) as usize;
+        match handle & !abi::INDEX_BITS == abi::KEYVAL && index < self.keys.len() {
+            true => Ok(index),
+            false => Err(Failure::new(
+                class::KEYVAL,
+                format!("there is no key {handle:#x}"),
+            )),
+        }
+    }
+
+    /// The key of a handle, which may be freed.
     ///
     /// # Errors
     /// There is none.
+    pub fn kept_key(&self, handle: c_int) -> Outcome<AttributeKey> {
+        self.index(handle).map(|index| self.keys[index])
+    }
+
+    /// The key of a handle.
+    ///
+    /// # Errors
+    /// There is none, or it is freed.
     pub fn key(&self, handle: c_int) -> Outcome<AttributeKey> {
-        let index = (handle & !abi::INDEX_BITS == abi::KEYVAL).then_some((handle & abi::INDEX_BITS) as usize);
-        let found = index.and_then(|index| self.keys.get(index));
-        found
-            .copied()
-            .ok_or_else(|| Failure::new(class::KEYVAL, format!("there is no key {handle:#x}")))
+        let key = self.kept_key(handle)?;
+        match key.is_freed {
+            false => Ok(key),
+            true => Err(Failure::new(
+                class::KEYVAL,
+                format!("the key {handle:#x} is freed"),
+            )),
+        }
+    }
+
+    /// Frees a key.
+    ///
+    /// # Errors
+    /// As of [`AttributeKeys::key`].
+    pub fn remove(&mut self, handle: c_int) -> Outcome<()> {
+        self.key(handle)?;
+        let index = self.index(handle)?;
+        self.keys[index].is_freed = true;
+        Ok(())
+    }
+
+    /// The program has added an error code.
+    pub fn note_error_code(&mut self, code: c_int) {
+        self.last_used_code = code;
     }
 }

@@ -5,13 +5,16 @@
 //! that it needs, or combines them in the order of ranks.
 
 use std::ffi::{c_int, c_void};
+use std::rc::Rc;
 
 use operation::{Call, Collective, Counts, Operation, Reduction};
 use rank_channel::{Needs, PostedData};
 
 use crate::abi::{self, MpiStatus, class, is_in_place};
-use crate::datatype::{Datatype, element};
+use crate::datatype::Datatype;
 use crate::failure::{Failure, Outcome};
+use crate::grouped_messages::MessagePlan;
+use crate::member_blocks::{MemberBlocks, unpack};
 use crate::point_to_point::Elements;
 use crate::process::{self, Process};
 use crate::reduction::Combining;
@@ -34,7 +37,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    fn new(communicator: c_int, collective: Collective, calls: (Call, Call)) -> Member {
+    pub fn new(communicator: c_int, collective: Collective, calls: (Call, Call)) -> Member {
         Member {
             communicator,
             collective,
@@ -51,129 +54,23 @@ impl Member {
     }
 }
 
-/// What a collective leaves to do: the request of a non-blocking one, or the rest of a blocking one.
-pub(crate) enum Begun {
-    Request(c_int),
+/// What a call of a collective does.
+pub(crate) enum CollectiveWork {
+    Member(Box<Member>),
+    /// On intercommunicators and among neighbours: messages in a communicator.
+    Messages(c_int, MessagePlan),
+}
+
+impl From<Member> for CollectiveWork {
+    fn from(member: Member) -> CollectiveWork {
+        CollectiveWork::Member(Box::new(member))
+    }
+}
+
+/// What a member leaves to do: the request of a non-blocking collective, or the rest of a blocking one.
+enum BegunMember {
+    Pending(ActiveRequest),
     Rest(Rest),
-}
-
-impl Begun {
-    /// Does the rest; `MPI_REQUEST_NULL` for a blocking collective. Called while nothing is locked.
-    pub fn finish(self) -> Outcome<c_int> {
-        match self {
-            Begun::Request(request) => Ok(request),
-            Begun::Rest(rest) => rest().map(|()| abi::REQUEST_NULL),
-        }
-    }
-}
-
-/// An address that a delivery uses later.
-#[derive(Clone, Copy)]
-struct Address(*mut c_void);
-
-// Safety: only the thread of the call uses it.
-unsafe impl Send for Address {}
-
-impl Address {
-    fn get(self) -> *mut c_void {
-        self.0
-    }
-}
-
-/// Copies into a buffer what one member has brought.
-fn unpack(datatype: &Datatype, buffer: *mut c_void, count: usize, bytes: &[u8]) -> Outcome<()> {
-    if bytes.len() > datatype.bytes(count) {
-        let text = format!(
-            "{} bytes for a buffer of {} bytes",
-            bytes.len(),
-            datatype.bytes(count)
-        );
-        return Err(Failure::new(class::TRUNCATE, text));
-    }
-    // Safety: the program gave the buffer with this count.
-    unsafe { datatype.unpack(bytes, buffer) };
-    Ok(())
-}
-
-/// The blocks of a buffer that has one for each member.
-#[derive(Clone)]
-pub(crate) struct MemberBlocks {
-    buffer: Address,
-    datatype: Datatype,
-    /// Elements of each block, and where it begins, in extents.
-    blocks: Vec<(usize, isize)>,
-}
-
-impl MemberBlocks {
-    /// Equal blocks, one after the other.
-    ///
-    /// # Errors
-    /// There is no such datatype.
-    pub fn equal(process: &Process, elements: Elements, members: usize) -> Outcome<MemberBlocks> {
-        Ok(MemberBlocks {
-            buffer: Address(elements.buffer),
-            datatype: process.datatypes.get(elements.datatype)?.clone(),
-            blocks: (0..members)
-                .map(|member| (elements.count, (member * elements.count) as isize))
-                .collect(),
-        })
-    }
-
-    /// Blocks with counts and displacements of their own.
-    ///
-    /// # Errors
-    /// There is no such datatype, or a count is negative.
-    pub fn varying(
-        process: &Process,
-        (buffer, datatype): (*const c_void, c_int),
-        counts: &[c_int],
-        displacements: &[c_int],
-    ) -> Outcome<MemberBlocks> {
-        let blocks = counts.iter().zip(displacements).map(|(count, displacement)| {
-            let count = usize::try_from(*count).map_err(|_| Failure::new(class::COUNT, count.to_string()))?;
-            Ok((count, *displacement as isize))
-        });
-        Ok(MemberBlocks {
-            buffer: Address(buffer.cast_mut()),
-            datatype: process.datatypes.get(datatype)?.clone(),
-            blocks: blocks.collect::<Outcome<_>>()?,
-        })
-    }
-
-    fn pack(&self, member: usize) -> Vec<u8> {
-        let (count, displacement) = self.blocks[member];
-        let at = element(self.buffer.get(), self.datatype.extent, displacement);
-        // Safety: the program gave the buffer with these blocks.
-        unsafe { self.datatype.pack(at, count) }
-    }
-
-    fn pack_all(&self) -> Vec<Vec<u8>> {
-        (0..self.blocks.len()).map(|member| self.pack(member)).collect()
-    }
-
-    fn unpack(&self, member: usize, bytes: &[u8]) -> Outcome<()> {
-        let (count, displacement) = self.blocks[member];
-        let at = element(self.buffer.get(), self.datatype.extent, displacement);
-        unpack(&self.datatype, at, count, bytes)
-    }
-
-    /// Copies what all have brought, but for one that is in place.
-    fn fill(&self, contributions: &[Vec<u8>], in_place: Option<usize>) -> Outcome<()> {
-        let others = contributions
-            .iter()
-            .enumerate()
-            .filter(|(member, _)| Some(*member) != in_place);
-        others
-            .into_iter()
-            .try_for_each(|(member, bytes)| self.unpack(member, bytes))
-    }
-
-    fn bytes(&self) -> Vec<u64> {
-        self.blocks
-            .iter()
-            .map(|(count, _)| self.datatype.bytes(*count) as u64)
-            .collect()
-    }
 }
 
 fn mean(bytes: &[u64]) -> u64 {
@@ -182,15 +79,21 @@ fn mean(bytes: &[u64]) -> u64 {
 
 /// A reduction and the elements that it combines.
 #[derive(Clone)]
-struct Combination {
-    combining: Combining,
+pub(crate) struct Combination {
+    pub combining: Combining,
     handle: c_int,
-    datatype: Datatype,
+    pub datatype: Rc<Datatype>,
 }
 
 impl Combination {
+    /// Combines the earlier elements into the later ones.
+    pub fn combine(&self, earlier: &[u8], later: &mut [u8]) -> Outcome<()> {
+        self.combining
+            .apply((self.handle, &self.datatype), earlier, later)
+    }
+
     /// All contributions in the order of ranks; nothing of none.
-    fn of(&self, contributions: Vec<Vec<u8>>) -> Outcome<Vec<u8>> {
+    pub fn of(&self, contributions: Vec<Vec<u8>>) -> Outcome<Vec<u8>> {
         let mut contributions = contributions.into_iter();
         let Some(mut all) = contributions.next() else {
             return Ok(Vec::new());
@@ -202,8 +105,7 @@ impl Combination {
                     "the ranks bring different numbers of elements",
                 ));
             }
-            self.combining
-                .apply((self.handle, &self.datatype), &all, &mut next)?;
+            self.combine(&all, &mut next)?;
             all = next;
         }
         Ok(all)
@@ -217,7 +119,7 @@ impl Process {
         Ok((found.rank, found.size()))
     }
 
-    fn root(&self, communicator: c_int, root: c_int) -> Outcome<(usize, usize, bool)> {
+    pub fn root(&self, communicator: c_int, root: c_int) -> Outcome<(usize, usize, bool)> {
         let (rank, size) = self.place(communicator)?;
         match usize::try_from(root) {
             Ok(given) if given < size => Ok((rank, size, given == rank)),
@@ -225,8 +127,8 @@ impl Process {
         }
     }
 
-    /// Takes part in a collective.
-    pub fn begin(&mut self, member: Member, blocks: bool) -> Outcome<Begun> {
+    /// Takes part in a collective, under a number if it does not block.
+    fn begin_member(&mut self, member: Member, number: Option<u64>) -> Outcome<BegunMember> {
         let Member {
             communicator,
             collective,
@@ -249,22 +151,16 @@ impl Process {
                     vec![brings.map(|own| own[8..].to_vec()).unwrap_or_default()]
                 }
             };
-            let rest: Rest = Box::new(move || delivery(own));
-            return Ok(match blocks {
-                true => Begun::Rest(rest),
-                false => {
-                    let complete = ActiveRequest::Complete(MpiStatus::empty());
-                    let request = self.requests.add(Some(complete), false);
-                    self.requests.early.push((request, rest));
-                    Begun::Request(request)
-                }
+            let rest: Rest = Box::new(move || delivery(own).map(|()| None));
+            return Ok(match number {
+                None => BegunMember::Rest(rest),
+                Some(_) => BegunMember::Pending(ActiveRequest::Complete(Ok(MpiStatus::empty()), Some(rest))),
             });
         }
         let payload = match brings {
             Some(bytes) => self.store(&[&bytes])?,
             None => None,
         };
-        let number = (!blocks).then(|| self.requests.next_number());
         let operation = Operation::Collective {
             collective,
             communicator: self.simulated(communicator)?,
@@ -273,18 +169,19 @@ impl Process {
             counts: counts.map(Box::new),
             request: number,
             reduction,
-            call: if blocks { calls.0 } else { calls.1 },
+            call: if number.is_none() { calls.0 } else { calls.1 },
         };
         let contribution = PostedData { payload, needs };
-        if !blocks {
+        if number.is_some() {
             self.post_collective(operation, contribution);
-            let pending = ActiveRequest::Collective(part, delivery);
-            return Ok(Begun::Request(self.requests.add(Some(pending), false)));
+            return Ok(BegunMember::Pending(ActiveRequest::Collective(part, delivery)));
         }
         // Who needs nothing goes on. Not from a barrier: what all did before it, also outside of MPI, is done.
         if needs == Needs::Nothing && collective != Collective::Barrier {
             self.post_collective(operation, contribution);
-            return Ok(Begun::Rest(Box::new(move || delivery(Vec::new()))));
+            return Ok(BegunMember::Rest(Box::new(move || {
+                delivery(Vec::new()).map(|()| None)
+            })));
         }
         let reply = self.ask(operation, contribution);
         let own = reply
@@ -293,20 +190,43 @@ impl Process {
             .find(|(request, _)| request.is_none());
         let payloads = own.map(|(_, payloads)| payloads).unwrap_or_default();
         let loaded = self.load_contributions(part, payloads)?;
-        Ok(Begun::Rest(Box::new(move || delivery(loaded))))
+        Ok(BegunMember::Rest(Box::new(move || {
+            delivery(loaded).map(|()| None)
+        })))
     }
 
-    pub fn barrier(&mut self, communicator: c_int) -> Outcome<Member> {
-        self.place(communicator)?;
+    /// Starts a collective that does not block, under a number.
+    pub fn start_work(&mut self, work: CollectiveWork, number: u64) -> Outcome<ActiveRequest> {
+        match work {
+            CollectiveWork::Member(member) => match self.begin_member(*member, Some(number))? {
+                BegunMember::Pending(pending) => Ok(pending),
+                BegunMember::Rest(rest) => Ok(ActiveRequest::Complete(Ok(MpiStatus::empty()), Some(rest))),
+            },
+            CollectiveWork::Messages(communicator, plan) => self.start_messages(communicator, plan),
+        }
+    }
+
+    pub fn barrier(&mut self, communicator: c_int) -> Outcome<CollectiveWork> {
+        if self.is_inter(communicator)? {
+            return self.inter_barrier(communicator);
+        }
         let calls = (Call::Barrier, Call::Ibarrier);
-        Ok(Member::new(communicator, Collective::Barrier, calls))
+        Ok(Member::new(communicator, Collective::Barrier, calls).into())
     }
 
-    pub fn broadcast(&mut self, elements: Elements, root: c_int, communicator: c_int) -> Outcome<Member> {
+    pub fn broadcast(
+        &mut self,
+        elements: Elements,
+        root: c_int,
+        communicator: c_int,
+    ) -> Outcome<CollectiveWork> {
+        if self.is_inter(communicator)? {
+            return self.inter_broadcast(elements, root, communicator);
+        }
         let (_, _, is_root) = self.root(communicator, root)?;
         let datatype = self.datatypes.get(elements.datatype)?.clone();
         let member = Member::new(communicator, Collective::Bcast, (Call::Bcast, Call::Ibcast));
-        let (buffer, count) = (Address(elements.buffer), elements.count);
+        let (buffer, count) = (elements.buffer, elements.count);
         Ok(Member {
             root,
             bytes: elements.bytes(self)?,
@@ -318,10 +238,11 @@ impl Process {
             },
             delivery: Box::new(move |contributions| {
                 let bytes = contributions.first().map_or(&[][..], Vec::as_slice);
-                unpack(&datatype, buffer.get(), count, bytes)
+                unpack(&datatype, buffer, count, bytes)
             }),
             ..member
-        })
+        }
+        .into())
     }
 
     /// Gather and its variants: blocks of the root, or elements of another member. `in_place` of the root.
@@ -332,7 +253,10 @@ impl Process {
         root: c_int,
         communicator: c_int,
         varies: bool,
-    ) -> Outcome<Member> {
+    ) -> Outcome<CollectiveWork> {
+        if self.is_inter(communicator)? {
+            return self.inter_gather(sent, receives, root, communicator);
+        }
         let (rank, _, is_root) = self.root(communicator, root)?;
         let in_place = is_root && is_in_place(sent.buffer);
         let calls = match varies {
@@ -356,7 +280,8 @@ impl Process {
                 None => Ok(()),
             }),
             ..Member::new(communicator, Collective::Gather, calls)
-        })
+        }
+        .into())
     }
 
     /// Scatter and its variants: blocks of the root, and where a member receives its own.
@@ -367,7 +292,10 @@ impl Process {
         root: c_int,
         communicator: c_int,
         varies: bool,
-    ) -> Outcome<Member> {
+    ) -> Outcome<CollectiveWork> {
+        if self.is_inter(communicator)? {
+            return self.inter_scatter(sends, received, root, communicator);
+        }
         let (rank, size, is_root) = self.root(communicator, root)?;
         let calls = match varies {
             true => (Call::Scatterv, Call::Iscatterv),
@@ -385,7 +313,7 @@ impl Process {
             true => None,
             false => Some(self.datatypes.get(received.datatype)?.clone()),
         };
-        let (buffer, count) = (Address(received.buffer), received.count);
+        let (buffer, count) = (received.buffer, received.count);
         Ok(Member {
             root,
             bytes,
@@ -403,12 +331,13 @@ impl Process {
             delivery: Box::new(move |contributions| {
                 let part = contributions.into_iter().next().or(own);
                 match (datatype, part) {
-                    (Some(datatype), Some(part)) => unpack(&datatype, buffer.get(), count, &part),
+                    (Some(datatype), Some(part)) => unpack(&datatype, buffer, count, &part),
                     _ => Ok(()),
                 }
             }),
             ..Member::new(communicator, Collective::Scatter, calls)
-        })
+        }
+        .into())
     }
 
     /// Allgather and its variants.
@@ -418,7 +347,10 @@ impl Process {
         receives: MemberBlocks,
         communicator: c_int,
         varies: bool,
-    ) -> Outcome<Member> {
+    ) -> Outcome<CollectiveWork> {
+        if self.is_inter(communicator)? {
+            return self.inter_allgather(sent, receives, communicator);
+        }
         let (rank, _) = self.place(communicator)?;
         let in_place = is_in_place(sent.buffer);
         let calls = match varies {
@@ -437,7 +369,8 @@ impl Process {
             needs: Needs::All,
             delivery: Box::new(move |contributions| receives.fill(&contributions, in_place.then_some(rank))),
             ..Member::new(communicator, Collective::Allgather, calls)
-        })
+        }
+        .into())
     }
 
     /// Alltoall and its variants. Without blocks to send it is in place.
@@ -447,7 +380,10 @@ impl Process {
         receives: MemberBlocks,
         communicator: c_int,
         varies: bool,
-    ) -> Outcome<Member> {
+    ) -> Outcome<CollectiveWork> {
+        if self.is_inter(communicator)? {
+            return self.inter_alltoall(sends, receives, communicator);
+        }
         let (rank, size) = self.place(communicator)?;
         let calls = match varies {
             true => (Call::Alltoallv, Call::Ialltoallv),
@@ -466,10 +402,11 @@ impl Process {
             },
             delivery: Box::new(move |contributions| receives.fill(&contributions, None)),
             ..Member::new(communicator, Collective::Alltoall, calls)
-        })
+        }
+        .into())
     }
 
-    fn combination(&self, elements: Elements, operation: c_int) -> Outcome<Combination> {
+    pub fn combination(&self, elements: Elements, operation: c_int) -> Outcome<Combination> {
         let combining = self.operations.get(operation)?;
         let datatype = self.datatypes.get(elements.datatype)?.clone();
         combining.check(&datatype)?;
@@ -488,7 +425,10 @@ impl Process {
         operation: c_int,
         root: Option<c_int>,
         communicator: c_int,
-    ) -> Outcome<Member> {
+    ) -> Outcome<CollectiveWork> {
+        if self.is_inter(communicator)? {
+            return self.inter_reduce(sent, received, operation, root, communicator);
+        }
         let is_root = match root {
             Some(root) => self.root(communicator, root)?.2,
             None => true,
@@ -500,7 +440,7 @@ impl Process {
         };
         let combination = self.combination(received, operation)?;
         let brings = brought(sent, received).pack(self)?;
-        let (buffer, count) = (Address(received.buffer), received.count);
+        let (buffer, count) = (received.buffer, received.count);
         Ok(Member {
             root: root.unwrap_or(0),
             bytes: brings.len() as u64,
@@ -511,11 +451,12 @@ impl Process {
                 false => Ok(()),
                 true => {
                     let all = combination.of(contributions)?;
-                    unpack(&combination.datatype, buffer.get(), count, &all)
+                    unpack(&combination.datatype, buffer, count, &all)
                 }
             }),
             ..Member::new(communicator, collective, calls)
-        })
+        }
+        .into())
     }
 
     /// Scan and exscan.
@@ -526,7 +467,11 @@ impl Process {
         operation: c_int,
         communicator: c_int,
         is_exclusive: bool,
-    ) -> Outcome<Member> {
+    ) -> Outcome<CollectiveWork> {
+        if self.is_inter(communicator)? {
+            let text = "an intercommunicator has no scans";
+            return Err(Failure::new(class::COMM, text).on(communicator));
+        }
         let (rank, _) = self.place(communicator)?;
         let (collective, calls) = match is_exclusive {
             true => (Collective::Exscan, (Call::Exscan, Call::Iexscan)),
@@ -535,7 +480,7 @@ impl Process {
         let combination = self.combination(received, operation)?;
         let brings = brought(sent, received).pack(self)?;
         let own = brings.clone();
-        let (buffer, count) = (Address(received.buffer), received.count);
+        let (buffer, count) = (received.buffer, received.count);
         Ok(Member {
             bytes: brings.len() as u64,
             reduction: combination.combining.named(),
@@ -552,10 +497,11 @@ impl Process {
                     return Ok(());
                 }
                 let all = combination.of(contributions)?;
-                unpack(&combination.datatype, buffer.get(), count, &all)
+                unpack(&combination.datatype, buffer, count, &all)
             }),
             ..Member::new(communicator, collective, calls)
-        })
+        }
+        .into())
     }
 
     /// Reduce-scatter, with the elements of each member's part; `equal` for the variant with one count for all.
@@ -566,7 +512,10 @@ impl Process {
         operation: c_int,
         communicator: c_int,
         equal: bool,
-    ) -> Outcome<Member> {
+    ) -> Outcome<CollectiveWork> {
+        if self.is_inter(communicator)? {
+            return self.inter_reduce_scatter(sent, (received, counts), operation, communicator);
+        }
         let (rank, _) = self.place(communicator)?;
         let total = Elements {
             count: counts.iter().sum(),
@@ -578,7 +527,7 @@ impl Process {
         let start = datatype.bytes(counts[..rank].iter().sum());
         let end = start + datatype.bytes(counts[rank]);
         let by_member: Vec<u64> = counts.iter().map(|count| datatype.bytes(*count) as u64).collect();
-        let (buffer, count) = (Address(received.buffer), counts[rank]);
+        let (buffer, count) = (received.buffer, counts[rank]);
         let calls = match equal {
             true => (Call::ReduceScatterBlock, Call::IreduceScatterBlock),
             false => (Call::ReduceScatter, Call::IreduceScatter),
@@ -592,15 +541,16 @@ impl Process {
             delivery: Box::new(move |contributions| {
                 let all = combination.of(contributions)?;
                 let own = all.get(start..end).unwrap_or(&[]);
-                unpack(&combination.datatype, buffer.get(), count, own)
+                unpack(&combination.datatype, buffer, count, own)
             }),
             ..Member::new(communicator, Collective::ReduceScatter, calls)
-        })
+        }
+        .into())
     }
 }
 
 /// What a member of a reduction brings: what it sends, or the receive buffer in place.
-fn brought(sent: *const c_void, received: Elements) -> Elements {
+pub(crate) fn brought(sent: *const c_void, received: Elements) -> Elements {
     match is_in_place(sent) {
         true => received,
         false => Elements {
@@ -610,17 +560,57 @@ fn brought(sent: *const c_void, received: Elements) -> Elements {
     }
 }
 
+/// Whether a call of a collective waits for its end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Blocks {
+    Yes,
+    No,
+}
+
 /// Runs a blocking or non-blocking collective: the request, or `MPI_REQUEST_NULL`.
-pub(crate) fn run(
+pub(crate) fn run<W>(
     communicator: c_int,
-    blocks: bool,
-    prepare: impl FnOnce(&mut Process) -> Outcome<Member>,
-) -> Outcome<c_int> {
-    let begun = process::with(|process| {
-        let member = prepare(process)?;
-        process.begin(member, blocks)
+    blocks: Blocks,
+    prepare: impl FnOnce(&mut Process) -> Outcome<W>,
+) -> Outcome<c_int>
+where
+    W: Fn(&mut Process) -> Outcome<CollectiveWork>,
+{
+    let act = || {
+        if blocks == Blocks::No {
+            return process::with(|p| {
+                let work = prepare(p)?(p)?;
+                p.numbered(|p, number| p.start_work(work, number))
+            });
+        }
+        let rest = process::with(|p| match prepare(p)?(p)? {
+            CollectiveWork::Member(member) => match p.begin_member(*member, None)? {
+                BegunMember::Rest(rest) => Ok(rest),
+                BegunMember::Pending(_) => {
+                    Err(Failure::new(class::INTERN, "a blocking collective is pending"))
+                }
+            },
+            CollectiveWork::Messages(communicator, plan) => p.exchange_messages(communicator, plan),
+        })?;
+        rest().map(|_| abi::REQUEST_NULL)
+    };
+    act().map_err(|failure| failure.on(communicator))
+}
+
+/// Makes a persistent collective (MPI 4.1, section 6.13), which begins again at each start.
+pub(crate) fn persistent<W>(
+    communicator: c_int,
+    prepare: impl FnOnce(&mut Process) -> Outcome<W>,
+) -> Outcome<c_int>
+where
+    W: Fn(&mut Process) -> Outcome<CollectiveWork> + 'static,
+{
+    let made = process::with(|p| {
+        let work = prepare(p)?;
+        Ok(p.add_persistent(Box::new(move |p, number| {
+            let work = work(p)?;
+            p.start_work(work, number)
+        })))
     });
-    begun
-        .and_then(Begun::finish)
-        .map_err(|failure| failure.on(communicator))
+    made.map_err(|failure| failure.on(communicator))
 }

@@ -2,32 +2,58 @@
 //!
 //! A communicator has a number for the simulator, which no other of the job has: rank r takes the numbers 1 + r,
 //! 1 + r + n, 1 + r + 2n, ... of n ranks, and the first member of a new communicator gives it one. Its members learn
-//! the number in the exchange that makes the communicator (MPI 4.1, section 7.4).
+//! the number in the exchange that makes the communicator (MPI 4.1, section 7.4). The next number of the same rank is
+//! that of messages which the library itself sends among the members, apart from those of the program.
 
 use std::collections::HashMap;
 use std::ffi::c_int;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use operation::{Call, Communicator as Number, Operation, WORLD};
 
 use crate::abi::{self, class};
 use crate::failure::{Failure, Handler, Outcome, Reaction};
+use crate::topology::Topology;
+
+/// The other group of an intercommunicator.
+#[derive(Clone, Debug)]
+pub(crate) struct RemoteGroup {
+    /// World ranks.
+    pub members: Arc<[u32]>,
+    /// Whether the simulator counts this rank's group first.
+    pub local_first: bool,
+}
+
+/// Whose messages in a communicator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MessageSpace {
+    Program,
+    Library,
+}
 
 /// A communicator.
 #[derive(Debug)]
 pub(crate) struct Communicator {
     pub number: Number,
-    /// World ranks.
+    /// World ranks of this rank's group.
     pub members: Arc<[u32]>,
     /// This rank among them.
     pub rank: usize,
-    /// Whether the simulator knows it.
-    declared: bool,
+    /// Of an intercommunicator.
+    pub remote: Option<RemoteGroup>,
+    pub topology: Option<Rc<Topology>>,
+    /// Whether the simulator knows its numbers, for the program and for the library.
+    declared: [bool; 2],
     made_by: Call,
     pub error_handler: c_int,
     pub name: String,
     /// Values by key, in the order in which they were set.
     pub attributes: Vec<(c_int, usize)>,
+    /// Hints, by key.
+    pub hints: Vec<(String, String)>,
+    /// Address and bytes of the buffer for buffered sends.
+    pub send_buffer: Option<(usize, i64)>,
 }
 
 impl Communicator {
@@ -39,11 +65,15 @@ impl Communicator {
                 .position(|member| *member == own)
                 .unwrap_or_default(),
             members,
-            declared: number == WORLD,
+            remote: None,
+            topology: None,
+            declared: [number == WORLD, false],
             made_by,
             error_handler: abi::ERRORS_ARE_FATAL,
             name: String::new(),
             attributes: Vec::new(),
+            hints: Vec::new(),
+            send_buffer: None,
         }
     }
 
@@ -51,14 +81,52 @@ impl Communicator {
         self.members.len()
     }
 
-    /// What makes the communicator known to the simulator, the first time.
-    pub fn declare(&mut self) -> Option<Operation> {
-        let declared = std::mem::replace(&mut self.declared, true);
-        (!declared).then(|| Operation::NewCommunicator {
-            communicator: self.number,
-            members: self.members.to_vec(),
+    /// The number under which the simulator has messages, of `ranks` in the job.
+    fn number_of(&self, space: MessageSpace, ranks: u32) -> Number {
+        match (space, self.number) {
+            (MessageSpace::Program, number) => number,
+            (MessageSpace::Library, WORLD) => 1 + WORLD_LIBRARY * ranks,
+            (MessageSpace::Library, number) => number + ranks,
+        }
+    }
+
+    /// The number of the communicator, and what makes it known to the simulator the first time.
+    pub fn declare(&mut self, space: MessageSpace, ranks: u32) -> (Number, Option<Operation>) {
+        let number = self.number_of(space, ranks);
+        let declared = std::mem::replace(&mut self.declared[space as usize], true);
+        let members = || match &self.remote {
+            None => self.members.to_vec(),
+            Some(remote) => {
+                let (first, second) = match remote.local_first {
+                    true => (&self.members, &remote.members),
+                    false => (&remote.members, &self.members),
+                };
+                first.iter().chain(second.iter()).copied().collect()
+            }
+        };
+        let undeclared = (!declared).then(|| Operation::NewCommunicator {
+            communicator: number,
+            members: members(),
             call: self.made_by,
-        })
+        });
+        (number, undeclared)
+    }
+
+    /// World ranks of those to whom messages go.
+    pub fn peers(&self) -> &Arc<[u32]> {
+        self.remote
+            .as_ref()
+            .map_or(&self.members, |remote| &remote.members)
+    }
+
+    /// What the simulator counts before the first peer.
+    pub fn peer_offset(&self) -> u32 {
+        match &self.remote {
+            Some(RemoteGroup {
+                local_first: true, ..
+            }) => self.members.len() as u32,
+            _ => 0,
+        }
     }
 
     /// A peer as the simulator counts it; `None` for `MPI_PROC_NULL`.
@@ -66,16 +134,22 @@ impl Communicator {
     /// # Errors
     /// There is no such rank.
     pub fn peer(&self, rank: c_int) -> Outcome<Option<u32>> {
+        let peers = self.peers().len();
         match usize::try_from(rank) {
-            Ok(peer) if peer < self.size() => Ok(Some(rank as u32)),
+            Ok(peer) if peer < peers => Ok(Some(rank as u32 + self.peer_offset())),
             _ if rank == abi::PROC_NULL => Ok(None),
             _ => Err(Failure::new(
                 class::RANK,
-                format!("{rank}; expected 0 to {} of the communicator", self.size() - 1),
+                format!("{rank}; expected 0 to {} of the communicator", peers as i64 - 1),
             )),
         }
     }
 }
+
+/// Numbers that every rank has for itself and for the world: which of its own.
+const ITSELF: u32 = 0;
+const WORLD_LIBRARY: u32 = 2;
+const FIRST_MADE: u32 = 4;
 
 /// All communicators, groups and error handlers of a process.
 #[derive(Debug)]
@@ -84,7 +158,7 @@ pub(crate) struct CommunicatorTable {
     ranks: u32,
     /// By index: the world, itself, and those that the program makes.
     all: Vec<Option<Communicator>>,
-    /// How many numbers this rank has given.
+    /// How many numbers this rank has given, with those that it has for itself.
     given: u32,
     groups: Vec<Option<Arc<[u32]>>>,
     handlers: Vec<Option<Handler>>,
@@ -112,13 +186,13 @@ impl CommunicatorTable {
     pub fn new(own: u32, ranks: u32) -> CommunicatorTable {
         let world: Arc<[u32]> = (0..ranks).collect();
         let mut world = Communicator::new(WORLD, world, own, Call::Other);
-        let mut itself = Communicator::new(1 + own, [own].into(), own, Call::Other);
+        let mut itself = Communicator::new(1 + own + ITSELF * ranks, [own].into(), own, Call::Other);
         (world.name, itself.name) = ("MPI_COMM_WORLD".into(), "MPI_COMM_SELF".into());
         CommunicatorTable {
             own,
             ranks,
             all: vec![Some(world), Some(itself)],
-            given: 1,
+            given: FIRST_MADE,
             groups: Vec::new(),
             handlers: Vec::new(),
         }
@@ -158,9 +232,14 @@ impl CommunicatorTable {
         handle_of(index)
     }
 
-    /// This rank has given a number.
+    /// This rank has given a number, and the next one for the library.
     pub fn give(&mut self) {
-        self.given += 1;
+        self.given += 2;
+    }
+
+    /// Number of ranks of the job.
+    pub fn ranks(&self) -> u32 {
+        self.ranks
     }
 
     /// Frees a communicator.
@@ -188,9 +267,13 @@ impl CommunicatorTable {
 
     /// What the error handler of a communicator does.
     pub fn reaction(&self, handle: c_int) -> Reaction {
-        let handler = self
-            .get(handle)
-            .map_or(abi::ERRORS_ARE_FATAL, |c| c.error_handler);
+        // What happens outside of a communicator is for this rank alone.
+        let own = self.get(handle).or_else(|_| self.get(abi::COMM_SELF));
+        self.reaction_of(own.map_or(abi::ERRORS_ARE_FATAL, |own| own.error_handler))
+    }
+
+    /// What an error handler does.
+    pub fn reaction_of(&self, handler: c_int) -> Reaction {
         let made = self.handlers.get((handler & abi::INDEX_BITS) as usize);
         match (handler, made) {
             (abi::ERRORS_RETURN, _) => Reaction::Return,
@@ -204,6 +287,23 @@ impl CommunicatorTable {
     pub fn add_handler(&mut self, handler: Handler) -> c_int {
         self.handlers.push(Some(handler));
         abi::ERRHANDLER | (self.handlers.len() - 1) as c_int
+    }
+
+    /// Whether a handle is of an error handler.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn check_handler(&self, handler: c_int) -> Outcome<()> {
+        let is_made = handler & !abi::INDEX_BITS == abi::ERRHANDLER
+            && ((handler & abi::INDEX_BITS) as usize) < self.handlers.len();
+        match handler {
+            abi::ERRORS_ARE_FATAL | abi::ERRORS_RETURN | abi::ERRORS_ABORT => Ok(()),
+            _ if is_made => Ok(()),
+            _ => Err(Failure::new(
+                class::ERRHANDLER,
+                format!("there is no error handler {handler:#x}"),
+            )),
+        }
     }
 
     /// A new group of world ranks.

@@ -3,13 +3,9 @@
 //! A datatype is flattened: a list of runs of bytes relative to the start of an element (MPI 4.1, section 5.1, "type
 //! map"). Neighbouring runs of the same basic type are one.
 
-use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
+use std::rc::Rc;
 use std::slice;
-use std::sync::Arc;
-
-use crate::abi::{self, class};
-use crate::failure::{Failure, Outcome};
 
 /// What the bytes of a predefined type mean, for reductions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +34,10 @@ pub(crate) enum Basic {
     I64Index,
     F32Index,
     F64Index,
+    /// `long double` of C.
+    Long,
+    LongComplex,
+    LongIndex,
     /// Of no reduction that the library knows.
     Opaque,
 }
@@ -51,22 +51,93 @@ pub(crate) struct ByteRun {
     pub offset: isize,
     pub bytes: usize,
     pub basic: Basic,
+    /// Bytes of one value of the basic type, of a pair both.
+    pub unit: usize,
+}
+
+impl ByteRun {
+    /// Bytes of the values that a basic type has one after the other: two of a pair.
+    fn values(&self) -> (usize, usize) {
+        match self.basic {
+            PairI32 | PairF32 | F32Index => (4, 4),
+            PairF64 => (8, 8),
+            I64Index | F64Index => (8, 4),
+            LongIndex => (16, 4),
+            _ => (self.unit, 0),
+        }
+    }
+
+    /// How many whole values the first bytes of the run are.
+    fn values_in(&self, bytes: usize) -> usize {
+        let (first, second) = self.values();
+        let (pairs, rest) = (bytes / (first + second), bytes % (first + second));
+        match second {
+            0 => pairs,
+            _ => 2 * pairs + usize::from(rest >= first),
+        }
+    }
+
+    /// Whether a whole number of values are in the first bytes of the run.
+    fn ends_value(&self, bytes: usize) -> bool {
+        let (first, second) = self.values();
+        let rest = bytes % (first + second);
+        rest == 0 || second > 0 && rest == first
+    }
+}
+
+/// How the program has made a datatype: what `MPI_Type_get_contents` tells.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DatatypeRecipe {
+    pub combiner: c_int,
+    pub integers: Vec<c_int>,
+    pub addresses: Vec<isize>,
+    /// Of the functions with large counts, which put them here.
+    pub large_counts: Vec<i64>,
+    pub types: Vec<PartType>,
+}
+
+/// A datatype of which another one is made.
+#[derive(Clone, Debug)]
+pub(crate) enum PartType {
+    Predefined(c_int),
+    Made(Rc<Datatype>),
 }
 
 /// A datatype.
 #[derive(Clone, Debug)]
 pub(crate) struct Datatype {
-    pub runs: Arc<[ByteRun]>,
+    pub runs: Rc<[ByteRun]>,
     /// Bytes of data in an element.
     pub size: usize,
     pub lower_bound: isize,
     pub extent: isize,
+    /// `None` of a predefined one.
+    pub recipe: Option<Box<DatatypeRecipe>>,
+}
+
+/// Adds a run, to the last one if it goes on there.
+fn add_run(runs: &mut Vec<ByteRun>, run: ByteRun) {
+    match runs.last_mut() {
+        Some(last)
+            if last.basic == run.basic
+                && last.unit == run.unit
+                && last.offset + last.bytes as isize == run.offset =>
+        {
+            last.bytes += run.bytes;
+        }
+        _ => runs.push(run),
+    }
 }
 
 impl Datatype {
-    fn predefined(size: usize, extent: isize, basic: Basic) -> Datatype {
+    pub fn predefined(size: usize, extent: isize, basic: Basic) -> Datatype {
         // A pair of a short and an int has a gap; all other pairs have their data at the front.
-        let run = |offset, bytes| ByteRun { offset, bytes, basic };
+        let run = |offset, bytes| ByteRun {
+            offset,
+            bytes,
+            basic,
+            unit: bytes,
+        };
         let runs = match basic {
             I16Index => vec![run(0, 2), run(4, 4)],
             _ if size == 0 => Vec::new(),
@@ -77,6 +148,7 @@ impl Datatype {
             size,
             lower_bound: 0,
             extent,
+            recipe: None,
         }
     }
 
@@ -86,20 +158,32 @@ impl Datatype {
         let mut runs: Vec<ByteRun> = Vec::new();
         let (mut lower, mut upper, mut size) = (isize::MAX, isize::MIN, 0);
         for (displacement, count, part) in parts {
+            // Elements without gaps are one run, however many.
+            if *count > 1
+                && part.is_contiguous()
+                && let [run] = *part.runs
+            {
+                lower = lower.min(displacement + part.lower_bound);
+                upper = upper.max(displacement + *count as isize * part.extent);
+                let bytes = run.bytes * count;
+                add_run(
+                    &mut runs,
+                    ByteRun {
+                        offset: *displacement,
+                        bytes,
+                        ..run
+                    },
+                );
+                size += count * part.size;
+                continue;
+            }
             for index in 0..*count as isize {
                 let at = displacement + index * part.extent;
                 lower = lower.min(at + part.lower_bound);
                 upper = upper.max(at + part.lower_bound + part.extent);
                 for run in part.runs.iter() {
                     let offset = at + run.offset;
-                    match runs.last_mut() {
-                        Some(last)
-                            if last.basic == run.basic && last.offset + last.bytes as isize == offset =>
-                        {
-                            last.bytes += run.bytes;
-                        }
-                        _ => runs.push(ByteRun { offset, ..*run }),
-                    }
+                    add_run(&mut runs, ByteRun { offset, ..*run });
                 }
             }
             size += count * part.size;
@@ -112,6 +196,7 @@ impl Datatype {
             size,
             lower_bound: lower,
             extent: upper - lower,
+            recipe: None,
         }
     }
 
@@ -122,20 +207,17 @@ impl Datatype {
             I32 | U32 | F32 | C32 | Logical32 | PairI32 | PairF32 | I16Index | F32Index => 4,
             I64 | U64 | F64 | C64 | Logical64 | PairF64 | I64Index | F64Index => 8,
             Byte | I8 | U8 | Logical8 => 1,
-            Opaque if run.bytes % 16 == 0 => 16,
-            Opaque => 1,
+            Long | LongComplex | LongIndex => 16,
+            // As long as they are, but for complex numbers.
+            Opaque => run.unit.clamp(1, 16) as isize,
         });
         strictest.max().unwrap_or(1)
     }
 
     /// The part of an array, with the extent of the whole array: sizes of the array, sizes of the part, starts. The
     /// last dimension is the fastest in C, the first one in Fortran.
-    pub fn subarray(
-        &self,
-        (sizes, parts, starts): (&[c_int], &[c_int], &[c_int]),
-        fortran: bool,
-    ) -> Datatype {
-        let mut made = self.clone();
+    pub fn subarray(&self, (sizes, parts, starts): (&[i64], &[i64], &[i64]), fortran: bool) -> Datatype {
+        let mut made = self.resized(self.lower_bound, self.extent);
         // Bytes between neighbours in the dimension.
         let mut stride = self.extent;
         let dimensions: Vec<usize> = match fortran {
@@ -155,9 +237,11 @@ impl Datatype {
     /// With other bounds.
     pub fn resized(&self, lower_bound: isize, extent: isize) -> Datatype {
         Datatype {
+            runs: self.runs.clone(),
+            size: self.size,
             lower_bound,
             extent,
-            ..self.clone()
+            recipe: None,
         }
     }
 
@@ -181,6 +265,67 @@ impl Datatype {
     pub fn basic(&self) -> Option<Basic> {
         let first = self.runs.first()?.basic;
         self.runs.iter().all(|run| run.basic == first).then_some(first)
+    }
+
+    /// How many values of basic types the first bytes of elements are; `None` if they end inside of one.
+    pub fn values_in(&self, bytes: u64) -> Option<u64> {
+        if self.size == 0 {
+            return (bytes == 0).then_some(0);
+        }
+        let whole = |run: &ByteRun| run.values_in(run.bytes) as u64;
+        let mut values = bytes / self.size as u64 * self.runs.iter().map(whole).sum::<u64>();
+        let mut rest = (bytes % self.size as u64) as usize;
+        for run in self.runs.iter() {
+            let now = rest.min(run.bytes);
+            if !run.ends_value(now) {
+                return None;
+            }
+            values += run.values_in(now) as u64;
+            rest -= now;
+        }
+        Some(values)
+    }
+
+    /// The bytes of the first values of basic types of elements.
+    pub fn bytes_of_values(&self, values: u64) -> u64 {
+        let whole: u64 = self.runs.iter().map(|run| run.values_in(run.bytes) as u64).sum();
+        if whole == 0 {
+            return 0;
+        }
+        let mut bytes = values / whole * self.size as u64;
+        let mut rest = values % whole;
+        for run in self.runs.iter() {
+            let (first, second) = run.values();
+            let here = rest.min(run.values_in(run.bytes) as u64);
+            bytes += match second {
+                0 => here * first as u64,
+                _ => here / 2 * (first + second) as u64 + here % 2 * first as u64,
+            };
+            rest -= here;
+        }
+        bytes
+    }
+
+    /// Turns the bytes of each value around, in packed elements: between this machine's order and the other one, which
+    /// `external32` has (MPI 4.1, section 14.5.2).
+    pub fn swap_bytes(&self, packed: &mut [u8]) {
+        let mut rest = packed;
+        while !rest.is_empty() && self.size > 0 {
+            for run in self.runs.iter() {
+                let (now, after) = rest.split_at_mut(run.bytes.min(rest.len()));
+                let (mut first, second) = run.values();
+                // Both parts of a complex number are values of their own.
+                if matches!(run.basic, C32 | C64 | LongComplex) {
+                    first /= 2;
+                }
+                for pair in now.chunks_mut(first + second) {
+                    let middle = first.min(pair.len());
+                    pair[..middle].reverse();
+                    pair[middle..].reverse();
+                }
+                rest = after;
+            }
+        }
     }
 
     /// Bytes of a number of elements.
@@ -207,7 +352,10 @@ impl Datatype {
             for run in self.runs.iter() {
                 // Safety: inside an element of the buffer.
                 packed.extend_from_slice(unsafe {
-                    slice::from_raw_parts(start.offset(element * self.extent + run.offset), run.bytes)
+                    slice::from_raw_parts(
+                        start.wrapping_offset(element * self.extent + run.offset),
+                        run.bytes,
+                    )
                 });
             }
         }
@@ -233,7 +381,7 @@ impl Datatype {
                 let (now, rest) = bytes.split_at(run.bytes.min(bytes.len()));
                 // Safety: inside an element of the buffer.
                 unsafe {
-                    let to = start.offset(element * self.extent + run.offset);
+                    let to = start.wrapping_offset(element * self.extent + run.offset);
                     std::ptr::copy(now.as_ptr(), to, now.len());
                 }
                 bytes = rest;
@@ -249,162 +397,3 @@ impl Datatype {
 pub(crate) fn element(buffer: *mut c_void, extent: isize, index: isize) -> *mut c_void {
     buffer.wrapping_byte_offset(extent * index)
 }
-
-/// All datatypes of a process.
-#[derive(Debug)]
-pub(crate) struct DatatypeTable {
-    predefined: HashMap<c_int, Datatype>,
-    /// Made by the program; freed places are used again.
-    made: Vec<Option<Datatype>>,
-    free: Vec<usize>,
-}
-
-impl Default for DatatypeTable {
-    fn default() -> DatatypeTable {
-        let predefined = PREDEFINED.iter().map(|&(_, handle, size, extent, basic)| {
-            (handle as c_int, Datatype::predefined(size, extent, basic))
-        });
-        DatatypeTable {
-            predefined: predefined.collect(),
-            made: Vec::new(),
-            free: Vec::new(),
-        }
-    }
-}
-
-/// The name of a predefined type.
-pub(crate) fn predefined_name(handle: c_int) -> Option<&'static str> {
-    let found = PREDEFINED.iter().find(|row| row.1 as c_int == handle);
-    found.map(|row| row.0)
-}
-
-impl DatatypeTable {
-    fn made_index(handle: c_int) -> Option<usize> {
-        let index = handle.wrapping_sub(abi::DATATYPE);
-        (0..=abi::INDEX_BITS).contains(&index).then_some(index as usize)
-    }
-
-    /// The datatype of a handle.
-    ///
-    /// # Errors
-    /// There is none.
-    pub fn get(&self, handle: c_int) -> Outcome<&Datatype> {
-        let made = || DatatypeTable::made_index(handle).and_then(|index| self.made.get(index)?.as_ref());
-        match self.predefined.get(&handle).or_else(made) {
-            Some(datatype) => Ok(datatype),
-            None if handle == abi::DATATYPE_NULL => Err(Failure::new(class::TYPE, "MPI_DATATYPE_NULL")),
-            None => Err(Failure::new(
-                class::TYPE,
-                format!("there is no datatype {handle:#x}"),
-            )),
-        }
-    }
-
-    /// A new datatype.
-    pub fn add(&mut self, datatype: Datatype) -> c_int {
-        let index = match self.free.pop() {
-            Some(index) => {
-                self.made[index] = Some(datatype);
-                index
-            }
-            None => {
-                self.made.push(Some(datatype));
-                self.made.len() - 1
-            }
-        };
-        abi::DATATYPE + index as c_int
-    }
-
-    /// Frees a datatype that the program has made.
-    ///
-    /// # Errors
-    /// It is none of those.
-    pub fn remove(&mut self, handle: c_int) -> Outcome<()> {
-        self.get(handle)?;
-        let index = DatatypeTable::made_index(handle);
-        match index.and_then(|index| self.made.get_mut(index)?.take().map(|_| index)) {
-            Some(index) => self.free.push(index),
-            None => return Err(Failure::new(class::TYPE, "a predefined datatype cannot be freed")),
-        }
-        Ok(())
-    }
-}
-
-/// Name, handle, size, extent and meaning of all predefined types.
-#[rustfmt::skip]
-const PREDEFINED: &[(&str, u32, usize, isize, Basic)] = &[
-    ("MPI_FLOAT_INT", 0x8c000000, 8, 8, F32Index),
-    ("MPI_DOUBLE_INT", 0x8c000001, 12, 16, F64Index),
-    ("MPI_LONG_INT", 0x8c000002, 12, 16, I64Index),
-    ("MPI_SHORT_INT", 0x8c000003, 6, 8, I16Index),
-    ("MPI_LONG_DOUBLE_INT", 0x8c000004, 20, 32, Opaque),
-    ("MPI_LB", 0x4c000010, 0, 0, Opaque),
-    ("MPI_UB", 0x4c000011, 0, 0, Opaque),
-    ("MPI_CHAR", 0x4c000101, 1, 1, I8),
-    ("MPI_UNSIGNED_CHAR", 0x4c000102, 1, 1, U8),
-    ("MPI_BYTE", 0x4c00010d, 1, 1, Byte),
-    ("MPI_PACKED", 0x4c00010f, 1, 1, Byte),
-    ("MPI_SIGNED_CHAR", 0x4c000118, 1, 1, I8),
-    ("MPI_CHARACTER", 0x4c00011a, 1, 1, Byte),
-    ("MPI_INTEGER1", 0x4c00012d, 1, 1, I8),
-    ("MPI_CXX_BOOL", 0x4c000133, 1, 1, Logical8),
-    ("MPI_INT8_T", 0x4c000137, 1, 1, I8),
-    ("MPI_UINT8_T", 0x4c00013b, 1, 1, U8),
-    ("MPI_C_BOOL", 0x4c00013f, 1, 1, Logical8),
-    ("MPI_LOGICAL1", 0x4c000147, 1, 1, Logical8),
-    ("MPI_SHORT", 0x4c000203, 2, 2, I16),
-    ("MPI_UNSIGNED_SHORT", 0x4c000204, 2, 2, U16),
-    ("MPI_REAL2", 0x4c000226, 2, 2, Opaque),
-    ("MPI_INTEGER2", 0x4c00022f, 2, 2, I16),
-    ("MPI_INT16_T", 0x4c000238, 2, 2, I16),
-    ("MPI_UINT16_T", 0x4c00023c, 2, 2, U16),
-    ("MPIX_C_FLOAT16", 0x4c000246, 2, 2, Opaque),
-    ("MPI_LOGICAL2", 0x4c000248, 2, 2, Logical16),
-    ("MPIX_BFLOAT16", 0x4c00024c, 2, 2, Opaque),
-    ("MPI_INT", 0x4c000405, 4, 4, I32),
-    ("MPI_UNSIGNED", 0x4c000406, 4, 4, U32),
-    ("MPI_FLOAT", 0x4c00040a, 4, 4, F32),
-    ("MPI_WCHAR", 0x4c00040e, 4, 4, I32),
-    ("MPI_INTEGER", 0x4c00041b, 4, 4, I32),
-    ("MPI_REAL", 0x4c00041c, 4, 4, F32),
-    ("MPI_LOGICAL", 0x4c00041d, 4, 4, Logical32),
-    ("MPI_REAL4", 0x4c000427, 4, 4, F32),
-    ("MPI_COMPLEX4", 0x4c00042e, 4, 4, Opaque),
-    ("MPI_INTEGER4", 0x4c000430, 4, 4, I32),
-    ("MPI_INT32_T", 0x4c000439, 4, 4, I32),
-    ("MPI_UINT32_T", 0x4c00043d, 4, 4, U32),
-    ("MPI_LOGICAL4", 0x4c000449, 4, 4, Logical32),
-    ("MPI_LONG", 0x4c000807, 8, 8, I64),
-    ("MPI_UNSIGNED_LONG", 0x4c000808, 8, 8, U64),
-    ("MPI_LONG_LONG_INT", 0x4c000809, 8, 8, I64),
-    ("MPI_DOUBLE", 0x4c00080b, 8, 8, F64),
-    ("MPI_2INT", 0x4c000816, 8, 8, PairI32),
-    ("MPI_UNSIGNED_LONG_LONG", 0x4c000819, 8, 8, U64),
-    ("MPI_COMPLEX", 0x4c00081e, 8, 8, C32),
-    ("MPI_DOUBLE_PRECISION", 0x4c00081f, 8, 8, F64),
-    ("MPI_2INTEGER", 0x4c000820, 8, 8, PairI32),
-    ("MPI_2REAL", 0x4c000821, 8, 8, PairF32),
-    ("MPI_COMPLEX8", 0x4c000828, 8, 8, C32),
-    ("MPI_REAL8", 0x4c000829, 8, 8, F64),
-    ("MPI_INTEGER8", 0x4c000831, 8, 8, I64),
-    ("MPI_CXX_FLOAT_COMPLEX", 0x4c000834, 8, 8, C32),
-    ("MPI_INT64_T", 0x4c00083a, 8, 8, I64),
-    ("MPI_UINT64_T", 0x4c00083e, 8, 8, U64),
-    ("MPI_C_FLOAT_COMPLEX", 0x4c000840, 8, 8, C32),
-    ("MPI_AINT", 0x4c000843, 8, 8, I64),
-    ("MPI_OFFSET", 0x4c000844, 8, 8, I64),
-    ("MPI_COUNT", 0x4c000845, 8, 8, I64),
-    ("MPI_LOGICAL8", 0x4c00084a, 8, 8, Logical64),
-    ("MPI_LONG_DOUBLE", 0x4c00100c, 16, 16, Opaque),
-    ("MPI_DOUBLE_COMPLEX", 0x4c001022, 16, 16, C64),
-    ("MPI_2DOUBLE_PRECISION", 0x4c001023, 16, 16, PairF64),
-    ("MPI_COMPLEX16", 0x4c00102a, 16, 16, C64),
-    ("MPI_REAL16", 0x4c00102b, 16, 16, Opaque),
-    ("MPI_INTEGER16", 0x4c001032, 16, 16, Opaque),
-    ("MPI_CXX_DOUBLE_COMPLEX", 0x4c001035, 16, 16, C64),
-    ("MPI_C_DOUBLE_COMPLEX", 0x4c001041, 16, 16, C64),
-    ("MPI_LOGICAL16", 0x4c00104b, 16, 16, Opaque),
-    ("MPI_COMPLEX32", 0x4c00202c, 32, 32, Opaque),
-    ("MPI_CXX_LONG_DOUBLE_COMPLEX", 0x4c002036, 32, 32, Opaque),
-    ("MPI_C_LONG_DOUBLE_COMPLEX", 0x4c002042, 32, 32, Opaque),
-];

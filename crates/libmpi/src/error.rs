@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use rank_channel::Post;
 
 use crate::abi::{self, class};
-use crate::failure::{Outcome, Reaction};
+use crate::failure::{Failure, Outcome, Reaction};
 use crate::process::{self, Process};
 
 /// Ends the run: the simulator says why, and ends all other ranks.
@@ -16,29 +16,35 @@ pub(crate) fn abort(process: &mut Process, status: c_int, message: String) -> ! 
 
 /// The return value of a call.
 pub(crate) fn code(call: &str, outcome: Outcome<()>) -> c_int {
-    let failure = match outcome {
-        Ok(()) => return class::SUCCESS,
-        Err(failure) => failure,
-    };
+    match outcome {
+        Ok(()) => class::SUCCESS,
+        Err(failure) => {
+            react(&failure, call);
+            failure.class
+        }
+    }
+}
+
+/// Does what the error handler of a failure's communicator does.
+pub(crate) fn react(failure: &Failure, call: &str) {
     let on = failure.communicator.unwrap_or(abi::COMM_SELF);
-    let message = format!("{call}: {}: {}", class::text(failure.class), failure.text);
-    let reaction = process::with(|process| Ok(process.communicators.reaction(on)));
+    let message = || format!("{call}: {}: {}", class::text(failure.class), failure.text);
+    let reaction = process::with(|process| Ok(process.reaction(on)));
     match reaction {
-        Ok(Reaction::Return) => failure.class,
+        Ok(Reaction::Return) => {}
         Ok(Reaction::Call(handler)) => {
             let (mut communicator, mut code) = (on, failure.class);
             // Safety: the program has given the function as an error handler.
             unsafe { handler(&mut communicator, &mut code) };
-            failure.class
         }
         Ok(Reaction::Fatal) => {
-            let aborted = process::with(|process| -> Outcome<()> { abort(process, failure.class, message) });
+            let aborted =
+                process::with(|process| -> Outcome<()> { abort(process, failure.class, message()) });
             debug_assert!(aborted.is_err());
-            failure.class
         }
         // Before MPI_Init or after MPI_Finalize there is no simulator to tell.
         Err(_) => {
-            eprintln!("{message}");
+            eprintln!("{}", message());
             std::process::exit(1)
         }
     }

@@ -6,10 +6,11 @@ use operation::{Call, Operation, ReceivedMessage};
 use rank_channel::{Payload, PostedData, Reply};
 
 use crate::abi::{self, MpiStatus, class};
+use crate::communicator::MessageSpace;
 use crate::failure::{Failure, Outcome};
-use crate::process::Process;
-use crate::process::Starter;
-use crate::request::{ActiveRequest, Found, Target};
+use crate::grouped_messages::MessagePlan;
+use crate::process::{Process, Starter};
+use crate::request::{ActiveRequest, GeneralizedRequest, Target};
 
 /// A mode of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,15 +44,13 @@ pub(crate) struct Elements {
     pub datatype: c_int,
 }
 
-// Safety: an address that only the thread of the call uses.
-unsafe impl Send for Elements {}
-
 impl Elements {
     /// The elements of a call.
     ///
     /// # Errors
     /// The count is negative.
-    pub fn new(buffer: *const c_void, count: c_int, datatype: c_int) -> Outcome<Elements> {
+    pub fn new(buffer: *const c_void, count: impl Into<i64>, datatype: c_int) -> Outcome<Elements> {
+        let count: i64 = count.into();
         Ok(Elements {
             buffer: buffer.cast_mut(),
             count: usize::try_from(count).map_err(|_| Failure::new(class::COUNT, count.to_string()))?,
@@ -63,9 +62,11 @@ impl Elements {
     ///
     /// # Errors
     /// There is no such datatype.
-    pub fn target(self, process: &Process) -> Outcome<Target> {
+    pub fn target(self, process: &Process, communicator: c_int) -> Outcome<Target> {
         let datatype = process.datatypes.get(self.datatype)?.clone();
-        Ok(Target::new(self.buffer, self.count, datatype))
+        let mut target = Target::new(self.buffer, self.count, datatype, communicator);
+        target.source_offset = process.communicators.get(communicator)?.peer_offset();
+        Ok(target)
     }
 
     /// Their bytes without gaps.
@@ -97,7 +98,7 @@ pub(crate) struct MessageEnvelope {
 
 impl MessageEnvelope {
     /// Destination and tag; `None` for `MPI_PROC_NULL`.
-    fn destination(self, process: &Process) -> Outcome<Option<(u32, u32)>> {
+    pub fn destination(self, process: &Process) -> Outcome<Option<(u32, u32)>> {
         let check = || {
             let to = process.communicators.get(self.communicator)?.peer(self.peer)?;
             match self.tag {
@@ -109,7 +110,7 @@ impl MessageEnvelope {
     }
 
     /// Source and tag, without those that the receiver leaves open; `None` for `MPI_PROC_NULL`.
-    fn source(self, process: &Process) -> Outcome<Option<(Option<u32>, Option<u32>)>> {
+    pub fn source(self, process: &Process) -> Outcome<Option<(Option<u32>, Option<u32>)>> {
         let check = || {
             let communicator = process.communicators.get(self.communicator)?;
             let tag = match self.tag {
@@ -131,8 +132,12 @@ pub(crate) enum Probed {
     Nothing,
     /// `MPI_PROC_NULL` was asked.
     NoProcess,
-    Message(ReceivedMessage),
+    Message(MpiStatus),
 }
+
+/// What a receive says about its buffer. The library compares the message with the buffer itself, so that a message
+/// that is too long is an error of the call and not the end of the run.
+pub(crate) const ANY_LENGTH: u64 = u64::MAX >> 1;
 
 fn first_message(reply: &Reply) -> (Option<ReceivedMessage>, Option<Payload>) {
     let message = reply
@@ -195,7 +200,7 @@ impl Process {
     ) -> Outcome<ActiveRequest> {
         let prepared = self.send_operation(envelope, elements, Some(number), mode.call(false))?;
         let Some((operation, payload)) = prepared else {
-            return Ok(ActiveRequest::Complete(MpiStatus::of_proc_null()));
+            return Ok(ActiveRequest::of_proc_null());
         };
         self.post(operation, payload);
         Ok(ActiveRequest::Send)
@@ -203,9 +208,7 @@ impl Process {
 
     /// A non-blocking send.
     pub fn isend(&mut self, envelope: MessageEnvelope, elements: Elements, mode: Mode) -> Outcome<c_int> {
-        let number = self.requests.next_number();
-        let pending = self.start_send(envelope, elements, mode, number)?;
-        Ok(self.requests.add(Some(pending), false))
+        self.numbered(|process, number| process.start_send(envelope, elements, mode, number))
     }
 
     /// A persistent send.
@@ -220,7 +223,6 @@ impl Process {
     fn receive_operation(
         &mut self,
         envelope: MessageEnvelope,
-        target: &Target,
         request: Option<u64>,
         call: Call,
     ) -> Outcome<Option<Operation>> {
@@ -231,7 +233,7 @@ impl Process {
             from,
             tag,
             communicator: self.simulated(envelope.communicator)?,
-            bytes: target.bytes() as u64,
+            bytes: ANY_LENGTH,
             request,
             call,
         }))
@@ -239,8 +241,8 @@ impl Process {
 
     /// A blocking receive.
     pub fn receive(&mut self, envelope: MessageEnvelope, elements: Elements) -> Outcome<MpiStatus> {
-        let target = elements.target(self)?;
-        let Some(operation) = self.receive_operation(envelope, &target, None, Call::Recv)? else {
+        let target = elements.target(self, envelope.communicator)?;
+        let Some(operation) = self.receive_operation(envelope, None, Call::Recv)? else {
             return Ok(MpiStatus::of_proc_null());
         };
         let reply = self.ask(operation, PostedData::default());
@@ -259,9 +261,9 @@ impl Process {
         number: u64,
         call: Call,
     ) -> Outcome<ActiveRequest> {
-        let target = elements.target(self)?;
-        let Some(operation) = self.receive_operation(envelope, &target, Some(number), call)? else {
-            return Ok(ActiveRequest::Complete(MpiStatus::of_proc_null()));
+        let target = elements.target(self, envelope.communicator)?;
+        let Some(operation) = self.receive_operation(envelope, Some(number), call)? else {
+            return Ok(ActiveRequest::of_proc_null());
         };
         self.post(operation, None);
         Ok(ActiveRequest::Receive(target))
@@ -269,9 +271,7 @@ impl Process {
 
     /// A non-blocking receive.
     pub fn ireceive(&mut self, envelope: MessageEnvelope, elements: Elements) -> Outcome<c_int> {
-        let number = self.requests.next_number();
-        let pending = self.start_receive(envelope, elements, number, Call::Irecv)?;
-        Ok(self.requests.add(Some(pending), false))
+        self.numbered(|process, number| process.start_receive(envelope, elements, number, Call::Irecv))
     }
 
     /// A persistent receive.
@@ -291,25 +291,43 @@ impl Process {
     ) -> Outcome<MpiStatus> {
         let call = Call::Sendrecv;
         to.destination(self)?;
-        let mut handles = Vec::new();
-        let number = self.requests.next_number();
-        let pending = self.start_receive(from, received, number, call)?;
-        handles.push(self.requests.add(Some(pending), false));
-        let number = self.requests.next_number();
-        let pending = match self.send_operation(to, sent, Some(number), call)? {
-            None => ActiveRequest::Complete(MpiStatus::of_proc_null()),
-            Some((operation, payload)) => {
-                self.post(operation, payload);
-                ActiveRequest::Send
-            }
-        };
-        handles.push(self.requests.add(Some(pending), false));
-        let Found { complete, .. } = self.wait_all(&mut handles, call)?;
-        let (_, status) = complete
+        self.datatypes.get(sent.datatype)?;
+        let receives = self.numbered(|p, number| p.start_receive(from, received, number, call))?;
+        let sends = self.numbered(|p, number| {
+            let prepared = p.send_operation(to, sent, Some(number), call)?;
+            let Some((operation, payload)) = prepared else {
+                return Ok(ActiveRequest::of_proc_null());
+            };
+            p.post(operation, payload);
+            Ok(ActiveRequest::Send)
+        })?;
+        let found = self.wait_all(&mut [receives, sends], call)?;
+        let (_, status) = found
+            .complete
             .into_iter()
             .next()
             .ok_or_else(|| Failure::new(class::INTERN, "an exchange without an end"))?;
         status.map_err(|failure| failure.on(from.communicator))
+    }
+
+    /// A send and a receive that are one request.
+    pub fn iexchange(
+        &mut self,
+        (to, sent): (MessageEnvelope, Elements),
+        (from, received): (MessageEnvelope, Elements),
+    ) -> Outcome<c_int> {
+        let (destination, source) = (to.destination(self)?, from.source(self)?);
+        let target = received.target(self, from.communicator)?;
+        let mut plan = MessagePlan::new(Box::new(|_| Ok(())));
+        plan.space = MessageSpace::Program;
+        if let Some((peer, tag)) = destination {
+            plan.sends.push((peer, tag, sent.pack(self)?));
+        }
+        match source {
+            Some(source) => plan.program_receive = Some((source, target)),
+            None => plan.status = MpiStatus::of_proc_null(),
+        }
+        self.numbered(|process, _| process.start_messages(to.communicator, plan))
     }
 
     /// Looks for a message, or waits for one.
@@ -333,7 +351,11 @@ impl Process {
             },
         };
         let reply = self.ask(operation, PostedData::default());
-        Ok(first_message(&reply).0.map_or(Probed::Nothing, Probed::Message))
+        let offset = self.communicators.get(envelope.communicator)?.peer_offset();
+        let message = first_message(&reply).0;
+        Ok(message.map_or(Probed::Nothing, |message| {
+            Probed::Message(status_of(&message, offset))
+        }))
     }
 
     /// Looks for a message, or waits for one, and takes it: its handle.
@@ -355,28 +377,31 @@ impl Process {
         let Some(message) = first_message(&reply).0 else {
             return Ok((Probed::Nothing, abi::MESSAGE_NULL));
         };
+        let offset = self.communicators.get(envelope.communicator)?.peer_offset();
+        let taken = Some((message, envelope.communicator, offset));
         match self.requests.taken.get_mut(index) {
-            Some(place) => *place = Some(message),
-            None => self.requests.taken.push(Some(message)),
+            Some(place) => *place = taken,
+            None => self.requests.taken.push(taken),
         }
-        Ok((Probed::Message(message), abi::MESSAGE | index as c_int))
+        let probed = Probed::Message(status_of(&message, offset));
+        Ok((probed, abi::MESSAGE | index as c_int))
     }
 
-    /// The number of a message that a probe has taken, which goes.
-    fn take_message(&mut self, handle: &mut c_int) -> Outcome<u64> {
+    /// The number of a message that a probe has taken, which goes, its communicator, and the offset of its source.
+    fn take_message(&mut self, handle: &mut c_int) -> Outcome<(u64, c_int, u32)> {
         let index = (*handle & abi::INDEX_BITS) as usize;
         let taken = match *handle & !abi::INDEX_BITS == abi::MESSAGE {
             true => self.requests.taken.get_mut(index).and_then(Option::take),
             false => None,
         };
-        if taken.is_none() {
+        let Some((_, communicator, offset)) = taken else {
             return Err(Failure::new(
                 class::REQUEST,
                 format!("there is no message {handle:#x}"),
             ));
-        }
+        };
         *handle = abi::MESSAGE_NULL;
-        Ok(index as u64)
+        Ok((index as u64, communicator, offset))
     }
 
     /// Receives a message that a probe has taken.
@@ -385,10 +410,10 @@ impl Process {
             *handle = abi::MESSAGE_NULL;
             return Ok(MpiStatus::of_proc_null());
         }
-        let target = elements.target(self)?;
+        let (number, target) = self.matched_target(elements, handle)?;
         let operation = Operation::ReceiveMatched {
-            message: self.take_message(handle)?,
-            bytes: target.bytes() as u64,
+            message: number,
+            bytes: ANY_LENGTH,
             request: None,
             call: Call::Mrecv,
         };
@@ -398,27 +423,32 @@ impl Process {
         target.fill(self, message, payload)
     }
 
+    /// Number and target of a message that a probe has taken.
+    fn matched_target(&mut self, elements: Elements, handle: &mut c_int) -> Outcome<(u64, Target)> {
+        let datatype = self.datatypes.get(elements.datatype)?.clone();
+        let (number, communicator, offset) = self.take_message(handle)?;
+        let mut target = Target::new(elements.buffer, elements.count, datatype, communicator);
+        target.source_offset = offset;
+        Ok((number, target))
+    }
+
     /// Starts to receive a message that a probe has taken.
     pub fn ireceive_matched(&mut self, elements: Elements, handle: &mut c_int) -> Outcome<c_int> {
-        let target = elements.target(self)?;
-        let number = self.requests.next_number();
-        let pending = match *handle {
-            abi::MESSAGE_NO_PROC => {
-                *handle = abi::MESSAGE_NULL;
-                ActiveRequest::Complete(MpiStatus::of_proc_null())
-            }
-            _ => {
-                let operation = Operation::ReceiveMatched {
-                    message: self.take_message(handle)?,
-                    bytes: target.bytes() as u64,
-                    request: Some(number),
-                    call: Call::Imrecv,
-                };
-                self.post(operation, None);
-                ActiveRequest::Receive(target)
-            }
-        };
-        Ok(self.requests.add(Some(pending), false))
+        if *handle == abi::MESSAGE_NO_PROC {
+            *handle = abi::MESSAGE_NULL;
+            return Ok(self.requests.add(Some(ActiveRequest::of_proc_null()), false));
+        }
+        let (message, target) = self.matched_target(elements, handle)?;
+        self.numbered(|process, number| {
+            let operation = Operation::ReceiveMatched {
+                message,
+                bytes: ANY_LENGTH,
+                request: Some(number),
+                call: Call::Imrecv,
+            };
+            process.post(operation, None);
+            Ok(ActiveRequest::Receive(target))
+        })
     }
 
     /// A persistent request that is not active.
@@ -430,7 +460,7 @@ impl Process {
 
     /// Starts a persistent request.
     pub fn start(&mut self, handle: c_int) -> Outcome<()> {
-        let number = self.requests.index_of(handle)?;
+        let number = self.requests.index(handle)? as u64;
         if self.requests.is_active(handle)? {
             return Err(Failure::new(class::REQUEST, "the request is active already"));
         }
@@ -441,12 +471,30 @@ impl Process {
         self.requests.start(handle, started?)
     }
 
-    /// Cancels a receive that has no message yet; sends go on.
-    pub fn cancel(&mut self, handle: c_int) -> Outcome<()> {
-        if let Some(request) = self.requests.number(handle)? {
-            let call = Call::Cancel;
-            self.post(Operation::Cancel { request, call }, None);
+    /// Cancels a receive that has no message yet; sends go on. What remains to be called for a generalised request.
+    pub fn cancel(&mut self, handle: c_int) -> Outcome<Option<GeneralizedRequest>> {
+        let number = self.requests.index(handle)? as u64;
+        let pending = self
+            .requests
+            .get(handle)?
+            .and_then(|request| request.pending.as_ref());
+        match pending {
+            Some(ActiveRequest::Send | ActiveRequest::Receive(_)) => {
+                let (request, call) = (number, Call::Cancel);
+                self.post(Operation::Cancel { request, call }, None);
+                Ok(None)
+            }
+            Some(ActiveRequest::Generalized(generalized)) => Ok(Some(*generalized)),
+            _ => Ok(None),
         }
-        Ok(())
     }
+}
+
+/// The status of a message, whose sender the simulator counts from an offset on.
+fn status_of(message: &ReceivedMessage, offset: u32) -> MpiStatus {
+    MpiStatus::new(
+        (message.source - offset) as c_int,
+        message.tag as c_int,
+        message.bytes,
+    )
 }

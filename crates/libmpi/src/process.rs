@@ -8,13 +8,17 @@ use operation::{Communicator, Operation};
 use rank_channel::{CHANNEL, Payload, Post, PostedData, RankEnd, Reply};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::abi::class;
+use crate::abi::{self, class};
 use crate::attributes::AttributeKeys;
-use crate::communicator::CommunicatorTable;
-use crate::datatype::DatatypeTable;
-use crate::failure::{Failure, Outcome};
+use crate::communicator::{CommunicatorTable, MessageSpace};
+use crate::datatype_table::DatatypeTable;
+use crate::error_codes::ErrorCodes;
+use crate::failure::{Failure, Outcome, Reaction};
+use crate::info::InfoTable;
 use crate::reduction::ReductionTable;
 use crate::request::{ActiveRequest, RequestTable};
+use crate::session::SessionTable;
+use crate::window::{WindowTable, is_window};
 
 /// Where the process is.
 enum ProcessStage {
@@ -26,7 +30,7 @@ enum ProcessStage {
 static STAGE: Mutex<ProcessStage> = Mutex::new(ProcessStage::Before);
 
 /// What starts a persistent request, under its number.
-pub(crate) type Starter = Box<dyn Fn(&mut Process, u64) -> Outcome<ActiveRequest> + Send>;
+pub(crate) type Starter = Box<dyn Fn(&mut Process, u64) -> Outcome<ActiveRequest>>;
 
 /// A rank between `MPI_Init` and `MPI_Finalize`.
 pub(crate) struct Process {
@@ -38,12 +42,21 @@ pub(crate) struct Process {
     /// By handle of a persistent request.
     pub starters: HashMap<c_int, Starter>,
     pub attributes: AttributeKeys,
+    pub infos: InfoTable,
+    pub sessions: SessionTable,
+    pub windows: WindowTable,
+    /// Address and bytes of the buffer for buffered sends.
+    pub send_buffer: Option<(usize, i64)>,
+    pub error_codes: ErrorCodes,
     /// CPU time of this thread at the end of the last call that the simulator was told, in ns; `None` if computation
     /// does not count.
     mark: Option<u64>,
     /// Whether the last thing that was asked is the clock.
     asked_clock: bool,
 }
+
+// Safety: its addresses are the program's, and one thread at a time calls the library (`MPI_THREAD_SERIALIZED`).
+unsafe impl Send for Process {}
 
 /// CPU time of this thread in ns.
 fn cpu_ns() -> u64 {
@@ -96,6 +109,11 @@ pub(crate) fn initialize() -> Outcome<()> {
         requests: RequestTable::default(),
         starters: HashMap::new(),
         attributes: AttributeKeys::new(ranks),
+        infos: InfoTable::default(),
+        sessions: SessionTable::default(),
+        windows: WindowTable::default(),
+        send_buffer: None,
+        error_codes: ErrorCodes::default(),
         asked_clock: false,
     }));
     Ok(())
@@ -112,6 +130,21 @@ pub(crate) fn finalize() -> Outcome<()> {
     Ok(())
 }
 
+/// Calls [`finalize`] when the process exits, of a program that has sessions and no `MPI_Finalize`.
+pub(crate) fn finalize_at_exit() {
+    unsafe extern "C" {
+        fn atexit(function: extern "C" fn()) -> c_int;
+    }
+    extern "C" fn end() {
+        if stage() == (true, false) {
+            // An error has no one left to go to.
+            let _ = finalize();
+        }
+    }
+    // Safety: a function of C that keeps the function for the end of the process.
+    unsafe { atexit(end) };
+}
+
 /// Whether `MPI_Init` was called, and `MPI_Finalize`.
 pub(crate) fn stage() -> (bool, bool) {
     match *STAGE.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -122,6 +155,15 @@ pub(crate) fn stage() -> (bool, bool) {
 }
 
 impl Process {
+    /// What the error handler of a communicator or window does.
+    pub fn reaction(&self, handle: c_int) -> Reaction {
+        match self.windows.get(handle) {
+            Ok(window) => self.communicators.reaction_of(window.error_handler),
+            Err(_) if is_window(handle) => self.communicators.reaction(abi::COMM_SELF),
+            Err(_) => self.communicators.reaction(handle),
+        }
+    }
+
     /// Posts the computation since the last call.
     fn compute(&mut self) {
         if let Some(mark) = self.mark {
@@ -217,16 +259,43 @@ impl Process {
         Ok(loaded)
     }
 
-    /// The number of a communicator for the simulator, and this rank's there.
+    /// The number of a communicator for the simulator.
     ///
     /// # Errors
     /// There is no such communicator.
     pub fn simulated(&mut self, handle: c_int) -> Outcome<Communicator> {
+        self.simulated_in(handle, MessageSpace::Program)
+    }
+
+    /// The number under which the simulator has some messages of a communicator.
+    ///
+    /// # Errors
+    /// There is no such communicator.
+    pub fn simulated_in(&mut self, handle: c_int, space: MessageSpace) -> Outcome<Communicator> {
+        let ranks = self.communicators.ranks();
         let communicator = self.communicators.get_mut(handle)?;
-        let (number, undeclared) = (communicator.number, communicator.declare());
+        let (number, undeclared) = communicator.declare(space, ranks);
         if let Some(operation) = undeclared {
             self.post(operation, None);
         }
         Ok(number)
+    }
+
+    /// A new request of what starts under its number.
+    ///
+    /// # Errors
+    /// As the start.
+    pub fn numbered(
+        &mut self,
+        start: impl FnOnce(&mut Process, u64) -> Outcome<ActiveRequest>,
+    ) -> Outcome<c_int> {
+        let number = self.requests.take_number();
+        match start(self, number) {
+            Ok(pending) => Ok(self.requests.add_numbered(number, Some(pending), false)),
+            Err(failure) => {
+                self.requests.give_back(number);
+                Err(failure)
+            }
+        }
     }
 }

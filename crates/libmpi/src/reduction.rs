@@ -8,9 +8,20 @@ use operation::Reduction;
 use crate::abi::{self, class};
 use crate::datatype::{Basic, Datatype};
 use crate::failure::{Failure, Outcome};
+use crate::long_double;
 
 /// A reduction that the program has made: combines elements of the first buffer into the second.
 pub(crate) type UserFunction = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut c_int);
+
+/// The same with a large count.
+pub(crate) type LargeUserFunction = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut i64, *mut c_int);
+
+/// A reduction that the program has made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ReductionFunction {
+    Small(UserFunction),
+    Large(LargeUserFunction),
+}
 
 /// A reduction.
 #[derive(Clone, Copy, Debug)]
@@ -20,12 +31,12 @@ pub(crate) enum Combining {
     Replace,
     /// The first one stays.
     Nothing,
-    Made(UserFunction),
+    Made(ReductionFunction),
 }
 
 /// All reductions that the program has made.
 #[derive(Debug, Default)]
-pub(crate) struct ReductionTable(Vec<Option<(UserFunction, bool)>>);
+pub(crate) struct ReductionTable(Vec<Option<(ReductionFunction, bool)>>);
 
 impl ReductionTable {
     /// The reduction of a handle.
@@ -59,7 +70,7 @@ impl ReductionTable {
     }
 
     /// A new reduction.
-    pub fn add(&mut self, function: UserFunction, commutes: bool) -> c_int {
+    pub fn add(&mut self, function: ReductionFunction, commutes: bool) -> c_int {
         self.0.push(Some((function, commutes)));
         abi::OP | (self.0.len() - 1) as c_int
     }
@@ -148,7 +159,12 @@ impl Combining {
 }
 
 /// Calls a function of the program on elements with the gaps of their datatype.
-fn call(function: UserFunction, (handle, datatype): (c_int, &Datatype), earlier: &[u8], later: &mut [u8]) {
+fn call(
+    function: ReductionFunction,
+    (handle, datatype): (c_int, &Datatype),
+    earlier: &[u8],
+    later: &mut [u8],
+) {
     let count = later.len().checked_div(datatype.size).unwrap_or(0);
     let (lower, length) = datatype.true_bounds();
     let span = datatype.extent.unsigned_abs() * count.saturating_sub(1) + length as usize;
@@ -157,12 +173,15 @@ fn call(function: UserFunction, (handle, datatype): (c_int, &Datatype), earlier:
     let (mut first, mut second) = (buffer(), buffer());
     let start = |buffer: &mut Vec<u128>| buffer.as_mut_ptr().cast::<c_void>().wrapping_byte_offset(-lower);
     let (from, to) = (start(&mut first), start(&mut second));
-    let (mut elements, mut handle) = (count as c_int, handle);
+    let mut handle = handle;
     // Safety: the buffers have space for the elements, and the program has given the function for this.
     unsafe {
         datatype.unpack(earlier, from);
         datatype.unpack(later, to);
-        function(from, to, &mut elements, &mut handle);
+        match function {
+            ReductionFunction::Small(function) => function(from, to, &mut (count as c_int), &mut handle),
+            ReductionFunction::Large(function) => function(from, to, &mut (count as i64), &mut handle),
+        }
         later.copy_from_slice(&datatype.pack(to, count));
     }
 }
@@ -300,6 +319,9 @@ fn combine(reduction: Reduction, basic: Basic, later: &mut [u8], earlier: &[u8])
         Basic::I64Index => located!(i64, i32, reduction, later, earlier),
         Basic::F32Index => located!(f32, i32, reduction, later, earlier),
         Basic::F64Index => located!(f64, i32, reduction, later, earlier),
+        Basic::Long => long_double::combine_reals(reduction, later, earlier),
+        Basic::LongComplex => long_double::combine_complex(reduction, later, earlier),
+        Basic::LongIndex => long_double::combine_located(reduction, later, earlier),
         Basic::Opaque => None,
     }
 }

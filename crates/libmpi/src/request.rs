@@ -1,28 +1,36 @@
 //! Requests of this rank, and what their completion does.
 
 use std::ffi::{c_int, c_void};
+use std::rc::Rc;
 
 use operation::ReceivedMessage;
 
 use crate::abi::{self, MpiStatus, class};
 use crate::datatype::Datatype;
 use crate::failure::{Failure, Outcome};
+use crate::point_to_point::{Elements, MessageEnvelope};
 
 /// Where a message is received.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
-    /// An address in the program.
-    pub buffer: usize,
+    /// In the program.
+    pub buffer: *mut c_void,
     count: usize,
-    pub datatype: Datatype,
+    pub datatype: Rc<Datatype>,
+    pub communicator: c_int,
+    /// What the program calls the sender, less than the simulator does: on an intercommunicator the ranks of the
+    /// other group begin at 0.
+    pub source_offset: u32,
 }
 
 impl Target {
-    pub fn new(buffer: *mut c_void, count: usize, datatype: Datatype) -> Target {
+    pub fn new(buffer: *mut c_void, count: usize, datatype: Rc<Datatype>, communicator: c_int) -> Target {
         Target {
-            buffer: buffer as usize,
+            buffer,
             count,
             datatype,
+            communicator,
+            source_offset: 0,
         }
     }
 
@@ -59,25 +67,72 @@ pub(crate) fn parted(parts: &[Vec<u8>]) -> Vec<u8> {
 
 /// Does something with the contributions once a collective is complete. Called while nothing is locked, as it may call
 /// functions of the program.
-pub(crate) type Delivery = Box<dyn FnOnce(Vec<Vec<u8>>) -> Outcome<()> + Send>;
+pub(crate) type Delivery = Box<dyn FnOnce(Vec<Vec<u8>>) -> Outcome<()>>;
 
-/// What remains to be done after a call has been answered.
-pub(crate) type Rest = Box<dyn FnOnce() -> Outcome<()> + Send>;
+/// What remains to be done after a call has been answered; it may know the status only then.
+pub(crate) type Rest = Box<dyn FnOnce() -> Outcome<Option<MpiStatus>>>;
+
+/// Messages to and from some peers that are one request for the program.
+pub(crate) struct GroupedMessages {
+    /// Numbers of those that are not complete, and which of the receives each is.
+    pub open: Vec<(u64, Option<usize>)>,
+    /// What was received.
+    pub received: Vec<Vec<u8>>,
+    /// The receive of the program among them.
+    pub target: Option<(u64, Target)>,
+    pub delivery: Delivery,
+    pub status: Outcome<MpiStatus>,
+}
+
+/// Tells the status of a generalised request: extra state, status.
+pub(crate) type QueryFunction = unsafe extern "C" fn(*mut c_void, *mut MpiStatus) -> c_int;
+/// Is told that a generalised request goes: extra state.
+pub(crate) type FreeFunction = unsafe extern "C" fn(*mut c_void) -> c_int;
+/// Is told that a generalised request is to be cancelled: extra state, whether it is complete.
+pub(crate) type CancelFunction = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
+
+/// A request that the program itself completes (MPI 4.1, section 13.2).
+#[derive(Clone, Copy)]
+pub(crate) struct GeneralizedRequest {
+    pub query: Option<QueryFunction>,
+    pub free: Option<FreeFunction>,
+    pub cancel: Option<CancelFunction>,
+    pub extra: *mut c_void,
+    pub is_complete: bool,
+}
+
+/// A partitioned send of which not all parts are ready.
+pub(crate) struct PartitionedSend {
+    /// By part.
+    pub is_ready: Vec<bool>,
+    pub envelope: MessageEnvelope,
+    pub elements: Elements,
+}
 
 /// What a request waits for.
 pub(crate) enum ActiveRequest {
     Send,
     Receive(Target),
     Collective(ContributionPart, Delivery),
-    /// Nothing.
-    Complete(MpiStatus),
+    Messages(GroupedMessages),
+    Generalized(GeneralizedRequest),
+    Partitioned(PartitionedSend),
+    /// Nothing, but for what remains to be done.
+    Complete(Outcome<MpiStatus>, Option<Rest>),
+}
+
+impl ActiveRequest {
+    /// Complete from the start, as what `MPI_PROC_NULL` takes part in.
+    pub fn of_proc_null() -> ActiveRequest {
+        ActiveRequest::Complete(Ok(MpiStatus::of_proc_null()), None)
+    }
 }
 
 /// A request.
 pub(crate) struct Request {
     /// `None` of an inactive persistent request.
-    pending: Option<ActiveRequest>,
-    is_persistent: bool,
+    pub pending: Option<ActiveRequest>,
+    pub is_persistent: bool,
 }
 
 /// All requests of a process. The simulator knows a request by its index.
@@ -85,38 +140,59 @@ pub(crate) struct Request {
 pub(crate) struct RequestTable {
     all: Vec<Option<Request>>,
     free: Vec<usize>,
-    /// Messages that matched probes have taken, by handle.
-    pub taken: Vec<Option<ReceivedMessage>>,
-    /// What remains of requests that were complete from the start.
-    pub early: Vec<(c_int, Rest)>,
+    /// Messages that matched probes have taken, by handle, and the offset of their source.
+    pub taken: Vec<Option<(ReceivedMessage, c_int, u32)>>,
+    /// Generalised requests that are not complete, and partitioned sends that are not ready: they wait for the program.
+    pub awaited: usize,
+    /// Generalised requests that go once they are complete.
+    pub abandoned: Vec<c_int>,
 }
 
 impl RequestTable {
-    /// The index of the next request.
-    pub fn next_number(&mut self) -> u64 {
-        if self.free.is_empty() {
-            self.free.push(self.all.len());
+    /// Takes an index.
+    pub fn take_number(&mut self) -> u64 {
+        let index = self.free.pop().unwrap_or_else(|| {
             self.all.push(None);
-        }
-        self.free.last().map_or(0, |index| *index as u64)
+            self.all.len() - 1
+        });
+        index as u64
     }
 
-    /// A new request, with the index that [`RequestTable::next_number`] has told.
-    pub fn add(&mut self, pending: Option<ActiveRequest>, is_persistent: bool) -> c_int {
-        self.next_number();
-        let index = self.free.pop().unwrap_or_default();
-        self.all[index] = Some(Request {
+    /// Gives an index back that is no request of the program.
+    pub fn give_back(&mut self, number: u64) {
+        self.free.push(number as usize);
+    }
+
+    /// A new request, with an index of [`RequestTable::take_number`].
+    pub fn add_numbered(
+        &mut self,
+        number: u64,
+        pending: Option<ActiveRequest>,
+        is_persistent: bool,
+    ) -> c_int {
+        self.all[number as usize] = Some(Request {
             pending,
             is_persistent,
         });
-        abi::REQUEST | index as c_int
+        abi::REQUEST | number as c_int
     }
 
-    fn index(&self, handle: c_int) -> Outcome<usize> {
+    /// A new request.
+    pub fn add(&mut self, pending: Option<ActiveRequest>, is_persistent: bool) -> c_int {
+        let number = self.take_number();
+        self.add_numbered(number, pending, is_persistent)
+    }
+
+    /// The index of a request.
+    ///
+    /// # Errors
+    /// There is none, or it is `MPI_REQUEST_NULL`.
+    pub fn index(&self, handle: c_int) -> Outcome<usize> {
         let index = (handle & abi::INDEX_BITS) as usize;
         let is_there = matches!(self.all.get(index), Some(Some(_)));
         match handle & !abi::INDEX_BITS == abi::REQUEST && is_there {
             true => Ok(index),
+            false if handle == abi::REQUEST_NULL => Err(Failure::new(class::REQUEST, "MPI_REQUEST_NULL")),
             false => Err(Failure::new(
                 class::REQUEST,
                 format!("there is no request {handle:#x}"),
@@ -128,12 +204,12 @@ impl RequestTable {
     ///
     /// # Errors
     /// There is none.
-    fn get(&mut self, handle: c_int) -> Outcome<Option<(usize, &mut Request)>> {
+    pub fn get(&mut self, handle: c_int) -> Outcome<Option<&mut Request>> {
         if handle == abi::REQUEST_NULL {
             return Ok(None);
         }
         let index = self.index(handle)?;
-        Ok(self.all[index].as_mut().map(|request| (index, request)))
+        Ok(self.all[index].as_mut())
     }
 
     /// Ends an active request: a persistent one becomes inactive, another one goes.
@@ -144,39 +220,36 @@ impl RequestTable {
         };
         let pending = request.pending.take();
         if !request.is_persistent {
-            self.all[index] = None;
-            self.free.push(index);
-            *handle = abi::REQUEST_NULL;
+            self.forget(handle)?;
         }
         Ok(pending)
     }
 
-    /// Whether a request is persistent; `None` without one.
-    pub fn is_persistent(&mut self, handle: c_int) -> Outcome<Option<bool>> {
-        Ok(self.get(handle)?.map(|(_, request)| request.is_persistent))
+    /// A request that a test has ended is there again, complete.
+    pub fn restore(&mut self, handle: c_int, pending: ActiveRequest, is_persistent: bool) {
+        let index = (handle & abi::INDEX_BITS) as usize;
+        self.free.retain(|free| *free != index);
+        self.add_numbered(index as u64, Some(pending), is_persistent);
     }
 
     /// Whether a request is active.
     pub fn is_active(&mut self, handle: c_int) -> Outcome<bool> {
-        Ok(self
-            .get(handle)?
-            .is_some_and(|(_, request)| request.pending.is_some()))
+        Ok(self.get(handle)?.is_some_and(|request| request.pending.is_some()))
     }
 
-    /// The number of an active request that the simulator has; `None` of others.
-    pub fn number(&mut self, handle: c_int) -> Outcome<Option<u64>> {
-        let found = self.get(handle)?;
-        Ok(found.and_then(|(index, request)| match &request.pending {
-            None | Some(ActiveRequest::Complete(_)) => None,
-            Some(_) => Some(index as u64),
-        }))
-    }
-
-    /// A persistent request that is not active goes.
+    /// A request that is not active goes.
     pub fn forget(&mut self, handle: &mut c_int) -> Outcome<()> {
         let index = self.index(*handle)?;
         self.all[index] = None;
         self.free.push(index);
+        *handle = abi::REQUEST_NULL;
+        Ok(())
+    }
+
+    /// The program has no use for a generalised request that is not complete: its handle goes.
+    pub fn abandon(&mut self, handle: &mut c_int) -> Outcome<()> {
+        self.index(*handle)?;
+        self.abandoned.push(*handle);
         *handle = abi::REQUEST_NULL;
         Ok(())
     }
@@ -186,15 +259,10 @@ impl RequestTable {
     /// # Errors
     /// There is none.
     pub fn start(&mut self, handle: c_int, pending: ActiveRequest) -> Outcome<()> {
-        if let Some((_, request)) = self.get(handle)? {
+        if let Some(request) = self.get(handle)? {
             request.pending = Some(pending);
         }
         Ok(())
-    }
-
-    /// The index of a request for the simulator.
-    pub fn index_of(&self, handle: c_int) -> Outcome<u64> {
-        self.index(handle).map(|index| index as u64)
     }
 }
 
@@ -203,13 +271,26 @@ impl RequestTable {
 pub(crate) struct Found {
     /// Complete requests by their position in the list: status, or the failure of that request.
     pub complete: Vec<(usize, Outcome<MpiStatus>)>,
-    /// What remains to be done while nothing is locked.
-    pub rest: Vec<Rest>,
+    /// What remains to be done while nothing is locked, by position.
+    pub rest: Vec<(usize, Rest)>,
 }
 
 impl Found {
-    /// Does what remains.
-    pub fn finish(rest: Vec<Rest>) -> Outcome<()> {
-        rest.into_iter().try_for_each(|rest| rest())
+    /// Does what remains: the statuses.
+    pub fn finish(self) -> Vec<(usize, Outcome<MpiStatus>)> {
+        let Found { mut complete, rest } = self;
+        for (position, rest) in rest {
+            let outcome = rest();
+            if let Some((_, status)) = complete.iter_mut().find(|(own, _)| *own == position)
+                && status.is_ok()
+            {
+                match outcome {
+                    Ok(None) => {}
+                    Ok(Some(later)) => *status = Ok(later),
+                    Err(failure) => *status = Err(failure),
+                }
+            }
+        }
+        complete
     }
 }

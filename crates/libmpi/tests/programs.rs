@@ -130,6 +130,35 @@ fn a_ring_takes_the_time_of_the_closed_form() {
     }
 }
 
+/// Programs that check their own results, with these numbers of ranks.
+#[test]
+fn programs_find_what_mpi_says() {
+    let folder = TempDir::new().unwrap();
+    let programs: [(&str, &[u32]); 6] = [
+        ("collectives", &[1, 2, 4]),
+        ("datatypes", &[2, 3]),
+        ("topologies", &[1, 2, 4]),
+        ("requests", &[2, 3]),
+        ("communicators", &[2, 4]),
+        ("one_sided", &[1, 3]),
+    ];
+    for (name, sizes) in programs {
+        let Some(program) = compiled(folder.path(), name) else {
+            return;
+        };
+        for &ranks in sizes {
+            let ran = run(&[&program], ranks, "");
+            ran.result
+                .unwrap_or_else(|message| panic!("{name} on {ranks}: {message}"));
+            let expected = vec![RankStatus::Exited(0); ranks as usize];
+            assert_eq!(
+                ran.ranks, expected,
+                "{name} on {ranks}; its standard error says what is wrong"
+            );
+        }
+    }
+}
+
 #[test]
 fn ranks_that_end_early_are_named() {
     let folder = TempDir::new().unwrap();

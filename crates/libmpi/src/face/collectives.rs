@@ -1,14 +1,13 @@
-//! Collectives, blocking and non-blocking.
+//! Collectives, blocking, non-blocking and persistent (MPI 4.1, chapter 6).
 
 use std::ffi::{c_int, c_void};
 
-use super::{array, functions, put};
-use crate::abi::{self, is_in_place};
-use crate::collective::{self, MemberBlocks};
+use super::{array, count_of, wide_array};
+use crate::abi::is_in_place;
 use crate::failure::Outcome;
+use crate::member_blocks::MemberBlocks;
 use crate::point_to_point::Elements;
-use crate::process;
-use crate::reduction::UserFunction;
+use crate::process::Process;
 
 /// Elements whose datatype and count mean nothing, where the buffer is in place.
 fn in_place() -> Elements {
@@ -19,200 +18,260 @@ fn in_place() -> Elements {
     }
 }
 
-fn elements(buffer: *const c_void, count: c_int, datatype: c_int) -> Outcome<Elements> {
+fn elements(buffer: *const c_void, count: impl Into<i64>, datatype: c_int) -> Outcome<Elements> {
     match is_in_place(buffer) {
         true => Ok(in_place()),
         false => Elements::new(buffer, count, datatype),
     }
 }
 
-/// Defines a collective with a blocking and a non-blocking name. The body prepares it from the process, or fails.
-macro_rules! collectives {
-    ($(fn $blocking:ident $nonblocking:ident($($argument:ident: $type:ty),*) on $communicator:ident
-        |$process:ident| $body:block)*) => {
-        functions! { $(
-            fn $blocking($($argument: $type),*) {
-                collective::run($communicator, true, |$process| $body).map(|_| ())
-            }
+/// Defines a collective with a blocking, a non-blocking and a persistent name. The body reads the
+/// arrays of the call and gives what begins the collective, which a persistent request does again at each start.
+macro_rules! collective_forms {
+    ($blocking:ident $nonblocking:ident $suffix:literal $init:literal ($($argument:ident: $type:ty),*)
+        on $communicator:ident |$process:ident| $body:block) => {
+        $crate::face::exported! { $blocking $suffix ($($argument: $type),*) {
+            $crate::collective::run($communicator, $crate::collective::Blocks::Yes, |$process| $body).map(|_| ())
+        } }
 
-            fn $nonblocking($($argument: $type,)* request: *mut c_int) {
-                put(request, collective::run($communicator, false, |$process| $body)?)
+        $crate::face::exported! { $nonblocking $suffix ($($argument: $type,)* request: *mut std::ffi::c_int) {
+            let blocks = $crate::collective::Blocks::No;
+            $crate::face::put(request, $crate::collective::run($communicator, blocks, |$process| $body)?)
+        } }
+
+        $crate::face::exported! {
+            $blocking $init ($($argument: $type,)* info: std::ffi::c_int, request: *mut std::ffi::c_int) {
+                $crate::process::with(|p| p.infos.hints(info).map(|_| ()))?;
+                $crate::face::put(request, $crate::collective::persistent($communicator, |$process| $body)?)
             }
-        )* }
+        }
     };
 }
 
-collectives! {
-    fn MPI_Barrier MPI_Ibarrier(communicator: c_int) on communicator |p| {
-        p.barrier(communicator)
-    }
+/// Defines collectives in all their forms, with large counts too.
+macro_rules! collectives {
+    ($(fn $blocking:ident $nonblocking:ident($($argument:ident: $type:ty),*) on $communicator:ident
+        |$process:ident| $body:block)*) => { $(
+        const _: () = {
+            type Count = std::ffi::c_int;
+            $crate::face::collectives::collective_forms! {
+                $blocking $nonblocking "" "_init" ($($argument: $type),*) on $communicator |$process| $body
+            }
+        };
+        const _: () = {
+            type Count = i64;
+            $crate::face::collectives::collective_forms! {
+                $blocking $nonblocking "_c" "_init_c" ($($argument: $type),*) on $communicator |$process| $body
+            }
+        };
+    )* };
+}
 
-    fn MPI_Bcast MPI_Ibcast(buffer: *mut c_void, count: c_int, datatype: c_int, root: c_int, communicator: c_int)
-        on communicator |p|
+pub(super) use {collective_forms, collectives};
+
+collective_forms! {
+    MPI_Barrier MPI_Ibarrier "" "_init" (communicator: c_int) on communicator |_p| {
+        Ok(move |p: &mut Process| p.barrier(communicator))
+    }
+}
+
+collectives! {
+    fn MPI_Bcast MPI_Ibcast(buffer: *mut c_void, count: Count, datatype: c_int, root: c_int, communicator: c_int)
+        on communicator |_p|
     {
-        p.broadcast(Elements::new(buffer, count, datatype)?, root, communicator)
+        Ok(move |p: &mut Process| p.broadcast(Elements::new(buffer, count, datatype)?, root, communicator))
     }
 
     fn MPI_Gather MPI_Igather(
-        sent: *const c_void, send_count: c_int, send_type: c_int, received: *mut c_void, receive_count: c_int,
+        sent: *const c_void, send_count: Count, send_type: c_int, received: *mut c_void, receive_count: Count,
         receive_type: c_int, root: c_int, communicator: c_int
     ) on communicator |p| {
-        let (rank, size) = p.place(communicator)?;
-        let receives = match rank as c_int == root {
+        let size = p.block_count(communicator)?;
+        let receives = match p.is_root(communicator, root)? {
             true => Some(MemberBlocks::equal(p, Elements::new(received, receive_count, receive_type)?, size)?),
             false => None,
         };
-        p.gather(elements(sent, send_count, send_type)?, receives, root, communicator, false)
+        Ok(move |p: &mut Process| {
+            p.gather(elements(sent, send_count, send_type)?, receives.clone(), root, communicator, false)
+        })
     }
 
     fn MPI_Gatherv MPI_Igatherv(
-        sent: *const c_void, send_count: c_int, send_type: c_int, received: *mut c_void, counts: *const c_int,
-        displacements: *const c_int, receive_type: c_int, root: c_int, communicator: c_int
+        sent: *const c_void, send_count: Count, send_type: c_int, received: *mut c_void, counts: *const Count,
+        displacements: *const Count, receive_type: c_int, root: c_int, communicator: c_int
     ) on communicator |p| {
-        let (rank, size) = p.place(communicator)?;
-        let receives = match rank as c_int == root {
+        let size = p.block_count(communicator)?;
+        let receives = match p.is_root(communicator, root)? {
             true => {
-                let (counts, places) = (array(counts, size as c_int)?, array(displacements, size as c_int)?);
-                Some(MemberBlocks::varying(p, (received, receive_type), counts, places)?)
+                let (counts, places) = (wide_array(counts, size)?, wide_array(displacements, size)?);
+                Some(MemberBlocks::varying(p, (received, receive_type), &counts, &places)?)
             }
             false => None,
         };
-        p.gather(elements(sent, send_count, send_type)?, receives, root, communicator, true)
+        Ok(move |p: &mut Process| {
+            p.gather(elements(sent, send_count, send_type)?, receives.clone(), root, communicator, true)
+        })
     }
 
     fn MPI_Scatter MPI_Iscatter(
-        sent: *const c_void, send_count: c_int, send_type: c_int, received: *mut c_void, receive_count: c_int,
+        sent: *const c_void, send_count: Count, send_type: c_int, received: *mut c_void, receive_count: Count,
         receive_type: c_int, root: c_int, communicator: c_int
     ) on communicator |p| {
-        let (rank, size) = p.place(communicator)?;
-        let sends = match rank as c_int == root {
+        let size = p.block_count(communicator)?;
+        let sends = match p.is_root(communicator, root)? {
             true => Some(MemberBlocks::equal(p, Elements::new(sent, send_count, send_type)?, size)?),
             false => None,
         };
-        p.scatter(sends, elements(received, receive_count, receive_type)?, root, communicator, false)
+        Ok(move |p: &mut Process| {
+            p.scatter(sends.clone(), elements(received, receive_count, receive_type)?, root, communicator, false)
+        })
     }
 
     fn MPI_Scatterv MPI_Iscatterv(
-        sent: *const c_void, counts: *const c_int, displacements: *const c_int, send_type: c_int, received: *mut c_void,
-        receive_count: c_int, receive_type: c_int, root: c_int, communicator: c_int
+        sent: *const c_void, counts: *const Count, displacements: *const Count, send_type: c_int, received: *mut c_void,
+        receive_count: Count, receive_type: c_int, root: c_int, communicator: c_int
     ) on communicator |p| {
-        let (rank, size) = p.place(communicator)?;
-        let sends = match rank as c_int == root {
+        let size = p.block_count(communicator)?;
+        let sends = match p.is_root(communicator, root)? {
             true => {
-                let (counts, places) = (array(counts, size as c_int)?, array(displacements, size as c_int)?);
-                Some(MemberBlocks::varying(p, (sent, send_type), counts, places)?)
+                let (counts, places) = (wide_array(counts, size)?, wide_array(displacements, size)?);
+                Some(MemberBlocks::varying(p, (sent, send_type), &counts, &places)?)
             }
             false => None,
         };
-        p.scatter(sends, elements(received, receive_count, receive_type)?, root, communicator, true)
+        Ok(move |p: &mut Process| {
+            p.scatter(sends.clone(), elements(received, receive_count, receive_type)?, root, communicator, true)
+        })
     }
 
     fn MPI_Allgather MPI_Iallgather(
-        sent: *const c_void, send_count: c_int, send_type: c_int, received: *mut c_void, receive_count: c_int,
+        sent: *const c_void, send_count: Count, send_type: c_int, received: *mut c_void, receive_count: Count,
         receive_type: c_int, communicator: c_int
     ) on communicator |p| {
-        let (_, size) = p.place(communicator)?;
+        let size = p.block_count(communicator)?;
         let receives = MemberBlocks::equal(p, Elements::new(received, receive_count, receive_type)?, size)?;
-        p.allgather(elements(sent, send_count, send_type)?, receives, communicator, false)
+        Ok(move |p: &mut Process| {
+            p.allgather(elements(sent, send_count, send_type)?, receives.clone(), communicator, false)
+        })
     }
 
     fn MPI_Allgatherv MPI_Iallgatherv(
-        sent: *const c_void, send_count: c_int, send_type: c_int, received: *mut c_void, counts: *const c_int,
-        displacements: *const c_int, receive_type: c_int, communicator: c_int
+        sent: *const c_void, send_count: Count, send_type: c_int, received: *mut c_void, counts: *const Count,
+        displacements: *const Count, receive_type: c_int, communicator: c_int
     ) on communicator |p| {
-        let (_, size) = p.place(communicator)?;
-        let (counts, places) = (array(counts, size as c_int)?, array(displacements, size as c_int)?);
-        let receives = MemberBlocks::varying(p, (received, receive_type), counts, places)?;
-        p.allgather(elements(sent, send_count, send_type)?, receives, communicator, true)
+        let size = p.block_count(communicator)?;
+        let (counts, places) = (wide_array(counts, size)?, wide_array(displacements, size)?);
+        let receives = MemberBlocks::varying(p, (received, receive_type), &counts, &places)?;
+        Ok(move |p: &mut Process| {
+            p.allgather(elements(sent, send_count, send_type)?, receives.clone(), communicator, true)
+        })
     }
 
     fn MPI_Alltoall MPI_Ialltoall(
-        sent: *const c_void, send_count: c_int, send_type: c_int, received: *mut c_void, receive_count: c_int,
+        sent: *const c_void, send_count: Count, send_type: c_int, received: *mut c_void, receive_count: Count,
         receive_type: c_int, communicator: c_int
     ) on communicator |p| {
-        let (_, size) = p.place(communicator)?;
+        let size = p.block_count(communicator)?;
         let receives = MemberBlocks::equal(p, Elements::new(received, receive_count, receive_type)?, size)?;
         let sends = match is_in_place(sent) {
             true => None,
             false => Some(MemberBlocks::equal(p, Elements::new(sent, send_count, send_type)?, size)?),
         };
-        p.alltoall(sends, receives, communicator, false)
+        Ok(move |p: &mut Process| p.alltoall(sends.clone(), receives.clone(), communicator, false))
     }
 
     fn MPI_Alltoallv MPI_Ialltoallv(
-        sent: *const c_void, send_counts: *const c_int, send_places: *const c_int, send_type: c_int,
-        received: *mut c_void, receive_counts: *const c_int, receive_places: *const c_int, receive_type: c_int,
+        sent: *const c_void, send_counts: *const Count, send_places: *const Count, send_type: c_int,
+        received: *mut c_void, receive_counts: *const Count, receive_places: *const Count, receive_type: c_int,
         communicator: c_int
     ) on communicator |p| {
-        let size = p.place(communicator)?.1 as c_int;
-        let (counts, places) = (array(receive_counts, size)?, array(receive_places, size)?);
-        let receives = MemberBlocks::varying(p, (received, receive_type), counts, places)?;
+        let size = p.block_count(communicator)?;
+        let (counts, places) = (wide_array(receive_counts, size)?, wide_array(receive_places, size)?);
+        let receives = MemberBlocks::varying(p, (received, receive_type), &counts, &places)?;
         let sends = match is_in_place(sent) {
             true => None,
             false => {
-                let (counts, places) = (array(send_counts, size)?, array(send_places, size)?);
-                Some(MemberBlocks::varying(p, (sent, send_type), counts, places)?)
+                let (counts, places) = (wide_array(send_counts, size)?, wide_array(send_places, size)?);
+                Some(MemberBlocks::varying(p, (sent, send_type), &counts, &places)?)
             }
         };
-        p.alltoall(sends, receives, communicator, true)
+        Ok(move |p: &mut Process| p.alltoall(sends.clone(), receives.clone(), communicator, true))
     }
 
     fn MPI_Reduce MPI_Ireduce(
-        sent: *const c_void, received: *mut c_void, count: c_int, datatype: c_int, operation: c_int, root: c_int,
+        sent: *const c_void, received: *mut c_void, count: Count, datatype: c_int, operation: c_int, root: c_int,
         communicator: c_int
-    ) on communicator |p| {
-        p.reduce(sent, Elements::new(received, count, datatype)?, operation, Some(root), communicator)
+    ) on communicator |_p| {
+        Ok(move |p: &mut Process| {
+            p.reduce(sent, Elements::new(received, count, datatype)?, operation, Some(root), communicator)
+        })
     }
 
     fn MPI_Allreduce MPI_Iallreduce(
-        sent: *const c_void, received: *mut c_void, count: c_int, datatype: c_int, operation: c_int, communicator: c_int
-    ) on communicator |p| {
-        p.reduce(sent, Elements::new(received, count, datatype)?, operation, None, communicator)
+        sent: *const c_void, received: *mut c_void, count: Count, datatype: c_int, operation: c_int, communicator: c_int
+    ) on communicator |_p| {
+        Ok(move |p: &mut Process| {
+            p.reduce(sent, Elements::new(received, count, datatype)?, operation, None, communicator)
+        })
     }
 
     fn MPI_Scan MPI_Iscan(
-        sent: *const c_void, received: *mut c_void, count: c_int, datatype: c_int, operation: c_int, communicator: c_int
-    ) on communicator |p| {
-        p.scan(sent, Elements::new(received, count, datatype)?, operation, communicator, false)
+        sent: *const c_void, received: *mut c_void, count: Count, datatype: c_int, operation: c_int, communicator: c_int
+    ) on communicator |_p| {
+        Ok(move |p: &mut Process| {
+            p.scan(sent, Elements::new(received, count, datatype)?, operation, communicator, false)
+        })
     }
 
     fn MPI_Exscan MPI_Iexscan(
-        sent: *const c_void, received: *mut c_void, count: c_int, datatype: c_int, operation: c_int, communicator: c_int
-    ) on communicator |p| {
-        p.scan(sent, Elements::new(received, count, datatype)?, operation, communicator, true)
+        sent: *const c_void, received: *mut c_void, count: Count, datatype: c_int, operation: c_int, communicator: c_int
+    ) on communicator |_p| {
+        Ok(move |p: &mut Process| {
+            p.scan(sent, Elements::new(received, count, datatype)?, operation, communicator, true)
+        })
     }
 
     fn MPI_Reduce_scatter_block MPI_Ireduce_scatter_block(
-        sent: *const c_void, received: *mut c_void, count: c_int, datatype: c_int, operation: c_int, communicator: c_int
+        sent: *const c_void, received: *mut c_void, count: Count, datatype: c_int, operation: c_int, communicator: c_int
     ) on communicator |p| {
         let (_, size) = p.place(communicator)?;
         let elements = Elements::new(received, count, datatype)?;
-        p.reduce_scatter(sent, (elements, vec![elements.count; size]), operation, communicator, true)
+        let counts = vec![elements.count; size];
+        Ok(move |p: &mut Process| {
+            p.reduce_scatter(sent, (elements, counts.clone()), operation, communicator, true)
+        })
     }
 
     fn MPI_Reduce_scatter MPI_Ireduce_scatter(
-        sent: *const c_void, received: *mut c_void, counts: *const c_int, datatype: c_int, operation: c_int,
+        sent: *const c_void, received: *mut c_void, counts: *const Count, datatype: c_int, operation: c_int,
         communicator: c_int
     ) on communicator |p| {
         let (_, size) = p.place(communicator)?;
-        let counts = array(counts, size as c_int)?.iter();
-        let counts = counts.map(|count| Ok(Elements::new(received, *count, datatype)?.count));
-        let counts = counts.collect::<Outcome<Vec<_>>>()?;
-        p.reduce_scatter(sent, (Elements::new(received, 0, datatype)?, counts), operation, communicator, false)
-    }
-}
-
-functions! {
-    fn MPI_Op_create(function: UserFunction, commutes: c_int, operation: *mut c_int) {
-        put(operation, process::with(|p| Ok(p.operations.add(function, commutes != 0)))?)
+        let counts = array(counts, size as i64)?.iter();
+        let counts = counts.map(|count| count_of(*count)).collect::<Outcome<Vec<_>>>()?;
+        let elements = Elements::new(received, 0, datatype)?;
+        Ok(move |p: &mut Process| {
+            p.reduce_scatter(sent, (elements, counts.clone()), operation, communicator, false)
+        })
     }
 
-    fn MPI_Op_free(operation: *mut c_int) {
-        process::with(|p| p.operations.remove(*operation))?;
-        put(operation, abi::OP_NULL)
-    }
-
-    fn MPI_Op_commutative(operation: c_int, commutes: *mut c_int) {
-        put(commutes, process::with(|p| p.operations.commutes(operation))?.into())
+    fn MPI_Alltoallw MPI_Ialltoallw(
+        sent: *const c_void, send_counts: *const Count, send_places: *const Count, send_types: *const c_int,
+        received: *mut c_void, receive_counts: *const Count, receive_places: *const Count, receive_types: *const c_int,
+        communicator: c_int
+    ) on communicator |p| {
+        let size = p.block_count(communicator)?;
+        let (counts, places) = (wide_array(receive_counts, size)?, wide_array(receive_places, size)?);
+        let types = array(receive_types, size as i64)?;
+        let receives = MemberBlocks::mixed(p, (received, types), &counts, &places)?;
+        let sends = match is_in_place(sent) {
+            true => None,
+            false => {
+                let (counts, places) = (wide_array(send_counts, size)?, wide_array(send_places, size)?);
+                let types = array(send_types, size as i64)?;
+                Some(MemberBlocks::mixed(p, (sent, types), &counts, &places)?)
+            }
+        };
+        Ok(move |p: &mut Process| p.alltoall(sends.clone(), receives.clone(), communicator, true))
     }
 }

@@ -1,45 +1,73 @@
-//! Communicators, groups, attributes, error handlers (MPI 4.1, chapters 7 and 9).
+//! Communicators and their error handlers (MPI 4.1, chapters 7 and 9).
 
-use std::ffi::{c_char, c_int, c_void};
-use std::sync::Arc;
+use std::ffi::{c_char, c_int};
 
 use operation::Call;
 
-use super::{array, array_mut, functions, put, put_text, text_of};
-use crate::abi::{self, class};
-use crate::attribute_calls;
-use crate::attributes::{AttributeKey, CopyFunction, DeleteFunction};
-use crate::communicator::{compare_groups, translate};
+use super::{functions, put, put_text, text_of};
+use crate::abi::{self, MpiStatus, class};
+use crate::attribute_calls::{self, AttributeOwner};
+use crate::communicator::translate;
+use crate::error;
 use crate::failure::{Failure, Handler, Outcome};
-use crate::process;
-
-/// `MPI_COMM_DUP_FN`: copies the value of an attribute.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn MPIR_Dup_fn(
-    _communicator: c_int,
-    _key: c_int,
-    _extra: *mut c_void,
-    value: *mut c_void,
-    copied: *mut c_void,
-    flag: *mut c_int,
-) -> c_int {
-    // Safety: `copied` has space for an address.
-    unsafe {
-        copied.cast::<*mut c_void>().write(value);
-        flag.write(1);
-    }
-    class::SUCCESS
-}
+use crate::process::{self, Process};
+use crate::request::ActiveRequest;
 
 /// Makes a duplicate with its attributes.
-fn duplicate(communicator: c_int) -> Outcome<c_int> {
+fn duplicate(communicator: c_int, info: Option<c_int>) -> Outcome<c_int> {
     let made = process::with(|p| p.duplicate(communicator, None, Call::CommDup));
     let made = made
         .map_err(|failure| failure.on(communicator))?
         .ok_or_else(|| Failure::new(class::INTERN, "a duplicate without this rank"))?;
-    attribute_calls::copy_attributes(communicator, made)?;
+    finish_duplicate(communicator, made, info)?;
     Ok(made)
 }
+
+/// A duplicate has the topology and the attributes, and the hints unless others are given.
+fn finish_duplicate(communicator: c_int, made: c_int, info: Option<c_int>) -> Outcome<()> {
+    process::with(|p| {
+        let from = p.communicators.get(communicator)?;
+        let (topology, hints) = (from.topology.clone(), from.hints.clone());
+        let hints = match info {
+            Some(info) => p.infos.hints(info)?,
+            None => hints,
+        };
+        let made = p.communicators.get_mut(made)?;
+        (made.topology, made.hints) = (topology, hints);
+        Ok(())
+    })?;
+    let (from, to) = (
+        AttributeOwner::Communicator(communicator),
+        AttributeOwner::Communicator(made),
+    );
+    attribute_calls::copy_attributes(from, to)
+}
+
+/// Starts a duplicate: its handle, and a request. That of an intercommunicator is made at once.
+fn start_duplicate(communicator: c_int, info: Option<c_int>) -> Outcome<(c_int, c_int)> {
+    if process::with(|p| p.is_inter(communicator))? {
+        let made = duplicate(communicator, info)?;
+        let complete = ActiveRequest::Complete(Ok(MpiStatus::empty()), None);
+        return Ok((
+            made,
+            process::with(|p| Ok(p.requests.add(Some(complete), false)))?,
+        ));
+    }
+    let started = process::with(|p| p.start_duplicate(communicator));
+    let (made, request) = started.map_err(|failure| failure.on(communicator))?;
+    finish_duplicate(communicator, made, info)?;
+    Ok((made, request))
+}
+
+/// Frees a communicator.
+fn free(communicator: c_int) -> Outcome<()> {
+    attribute_calls::delete_attributes(AttributeOwner::Communicator(communicator))?;
+    process::with(|p| p.communicators.remove(communicator))
+}
+
+/// The key of an info object that names a resource, and the resource that the ranks of a host share.
+const RESOURCE: &str = "mpi_hw_resource_type";
+const SHARED_MEMORY: &str = "mpi_shared_memory";
 
 /// The members of a group, by rank in a communicator.
 fn members_in(communicator: c_int, group: c_int) -> Outcome<Vec<usize>> {
@@ -55,6 +83,23 @@ fn members_in(communicator: c_int, group: c_int) -> Outcome<Vec<usize>> {
     })
 }
 
+/// A number for a text by which members of a group find each other.
+fn tag_of(text: &str) -> u32 {
+    let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    TEXT_TAGS | hash >> 3
+}
+
+/// Tags of texts, apart from those that programs give.
+const TEXT_TAGS: u32 = 1 << 29;
+
+/// World ranks of a group that has this rank.
+fn world_ranks(process: &Process, group: c_int) -> Outcome<Vec<usize>> {
+    let members = process.communicators.group(group)?;
+    Ok(members.iter().map(|member| *member as usize).collect())
+}
+
 functions! {
     fn MPI_Comm_size(communicator: c_int, size: *mut c_int) {
         let own = process::with(|p| Ok(p.communicators.get(communicator)?.size()))?;
@@ -67,11 +112,38 @@ functions! {
     }
 
     fn MPI_Comm_dup(communicator: c_int, made: *mut c_int) {
-        put(made, duplicate(communicator)?)
+        put(made, duplicate(communicator, None)?)
     }
 
-    fn MPI_Comm_dup_with_info(communicator: c_int, _info: c_int, made: *mut c_int) {
-        put(made, duplicate(communicator)?)
+    fn MPI_Comm_dup_with_info(communicator: c_int, info: c_int, made: *mut c_int) {
+        put(made, duplicate(communicator, Some(info))?)
+    }
+
+    fn MPI_Comm_idup(communicator: c_int, made: *mut c_int, request: *mut c_int) {
+        let (handle, started) = start_duplicate(communicator, None)?;
+        put(made, handle)?;
+        put(request, started)
+    }
+
+    fn MPI_Comm_idup_with_info(communicator: c_int, info: c_int, made: *mut c_int, request: *mut c_int) {
+        let (handle, started) = start_duplicate(communicator, Some(info))?;
+        put(made, handle)?;
+        put(request, started)
+    }
+
+    fn MPI_Comm_create_group(communicator: c_int, group: c_int, tag: c_int, made: *mut c_int) {
+        let members = members_in(communicator, group)?;
+        let created = process::with(|p| {
+            let rank = p.communicators.get(communicator)?.rank;
+            if !(0..=abi::GREATEST_TAG).contains(&tag) {
+                return Err(Failure::new(class::TAG, tag.to_string()));
+            }
+            match members.contains(&rank) {
+                true => p.create_among(communicator, &members, tag as u32),
+                false => Ok(abi::COMM_NULL),
+            }
+        });
+        put(made, created.map_err(|failure| failure.on(communicator))?)
     }
 
     fn MPI_Comm_split(communicator: c_int, color: c_int, key: c_int, made: *mut c_int) {
@@ -83,11 +155,21 @@ functions! {
         put(made, split.map_err(|failure| failure.on(communicator))?.unwrap_or(abi::COMM_NULL))
     }
 
-    fn MPI_Comm_split_type(communicator: c_int, kind: c_int, key: c_int, _info: c_int, made: *mut c_int) {
+    fn MPI_Comm_split_type(communicator: c_int, kind: c_int, key: c_int, info: c_int, made: *mut c_int) {
+        let wanted = process::with(|p| p.infos.hints(info))?;
+        let wants_memory = wanted.iter().any(|(key, value)| key == RESOURCE && value == SHARED_MEMORY);
         let color = match kind {
             abi::COMM_TYPE_SHARED => process::with(|p| Ok(Some(p.end.host() as c_int)))?,
+            // The simulated hosts have no parts that a communicator could be split by.
+            abi::COMM_TYPE_HW_GUIDED..=abi::COMM_TYPE_RESOURCE_GUIDED => match wants_memory {
+                true => process::with(|p| Ok(Some(p.end.host() as c_int)))?,
+                false => None,
+            },
             abi::UNDEFINED => None,
-            _ => return Err(Failure::new(class::ARG, "only MPI_COMM_TYPE_SHARED is known").on(communicator)),
+            _ => {
+                let text = format!("{kind} as the type of a split");
+                return Err(Failure::new(class::ARG, text).on(communicator));
+            }
         };
         let split = process::with(|p| p.split(communicator, color, key));
         put(made, split.map_err(|failure| failure.on(communicator))?.unwrap_or(abi::COMM_NULL))
@@ -99,15 +181,51 @@ functions! {
         put(made, created.map_err(|failure| failure.on(communicator))?.unwrap_or(abi::COMM_NULL))
     }
 
+    fn MPI_Comm_create_from_group(
+        group: c_int, tag: *const c_char, _info: c_int, handler: c_int, made: *mut c_int,
+    ) {
+        let tag = tag_of(&text_of(tag));
+        put(made, process::with(|p| {
+            p.communicators.check_handler(handler)?;
+            let members = world_ranks(p, group)?;
+            let made = match members.is_empty() {
+                true => return Ok(abi::COMM_NULL),
+                false => p.create_among(abi::COMM_WORLD, &members, tag)?,
+            };
+            p.communicators.get_mut(made)?.error_handler = handler;
+            Ok(made)
+        })?)
+    }
+
+    fn MPI_Intercomm_create_from_groups(
+        local: c_int, leader: c_int, remote: c_int, remote_leader: c_int, tag: *const c_char, _info: c_int,
+        handler: c_int, made: *mut c_int,
+    ) {
+        let tag = tag_of(&text_of(tag));
+        put(made, process::with(|p| {
+            p.communicators.check_handler(handler)?;
+            let members = world_ranks(p, local)?;
+            // Only the leader knows the other group.
+            let is_leader = members.get(leader as usize) == Some(&(p.communicators.own() as usize));
+            let other = match is_leader {
+                true => world_ranks(p, remote)?.get(remote_leader as usize).copied().unwrap_or(usize::MAX),
+                false => 0,
+            };
+            let group = p.create_among(abi::COMM_WORLD, &members, tag)?;
+            let made = p.create_inter((group, leader), (abi::COMM_WORLD, other as c_int, tag))?;
+            p.communicators.remove(group)?;
+            p.communicators.get_mut(made)?.error_handler = handler;
+            Ok(made)
+        })?)
+    }
+
     fn MPI_Comm_free(communicator: *mut c_int) {
-        attribute_calls::delete_attributes(*communicator)?;
-        process::with(|p| p.communicators.remove(*communicator))?;
+        free(*communicator)?;
         put(communicator, abi::COMM_NULL)
     }
 
     fn MPI_Comm_disconnect(communicator: *mut c_int) {
-        attribute_calls::delete_attributes(*communicator)?;
-        process::with(|p| p.communicators.remove(*communicator))?;
+        free(*communicator)?;
         put(communicator, abi::COMM_NULL)
     }
 
@@ -116,8 +234,7 @@ functions! {
     }
 
     fn MPI_Comm_test_inter(communicator: c_int, flag: *mut c_int) {
-        process::with(|p| p.communicators.get(communicator).map(|_| ()))?;
-        put(flag, 0)
+        put(flag, process::with(|p| p.is_inter(communicator))?.into())
     }
 
     fn MPI_Comm_set_name(communicator: c_int, name: *const c_char) {
@@ -129,7 +246,10 @@ functions! {
     }
 
     fn MPI_Comm_get_name(communicator: c_int, name: *mut c_char, length: *mut c_int) {
-        let own = process::with(|p| Ok(p.communicators.get(communicator)?.name.clone()))?;
+        let own = match communicator {
+            abi::COMM_NULL => "MPI_COMM_NULL".into(),
+            _ => process::with(|p| Ok(p.communicators.get(communicator)?.name.clone()))?,
+        };
         put_text(&own, name, abi::MAX_OBJECT_NAME, length)
     }
 
@@ -141,94 +261,13 @@ functions! {
         put(group, handle)
     }
 
-    fn MPI_Group_size(group: c_int, size: *mut c_int) {
-        put(size, process::with(|p| p.communicators.group(group))?.len() as c_int)
-    }
-
-    fn MPI_Group_rank(group: c_int, rank: *mut c_int) {
-        let own = process::with(|p| {
-            let own = p.communicators.own();
-            Ok(p.communicators.group(group)?.iter().position(|member| *member == own))
-        })?;
-        put(rank, own.map_or(abi::UNDEFINED, |own| own as c_int))
-    }
-
-    fn MPI_Group_compare(one: c_int, other: c_int, result: *mut c_int) {
-        let (one, other) = process::with(|p| Ok((p.communicators.group(one)?, p.communicators.group(other)?)))?;
-        put(result, compare_groups(&one, &other))
-    }
-
-    fn MPI_Group_translate_ranks(from: c_int, count: c_int, ranks: *const c_int, to: c_int, translated: *mut c_int) {
-        let (from, to) = process::with(|p| Ok((p.communicators.group(from)?, p.communicators.group(to)?)))?;
-        let found = translate(array(ranks, count)?, &from, &to)?;
-        array_mut(translated, count)?.copy_from_slice(&found);
-        Ok(())
-    }
-
-    fn MPI_Group_incl(group: c_int, count: c_int, ranks: *const c_int, made: *mut c_int) {
-        let ranks = array(ranks, count)?;
-        put(made, select_members(group, |members| {
-            ranks.iter().map(|rank| member_of(members, *rank)).collect()
-        })?)
-    }
-
-    fn MPI_Group_excl(group: c_int, count: c_int, ranks: *const c_int, made: *mut c_int) {
-        let ranks = array(ranks, count)?;
-        put(made, select_members(group, |members| {
-            let excluded: Vec<u32> = ranks.iter().map(|rank| member_of(members, *rank)).collect::<Outcome<_>>()?;
-            Ok(members.iter().copied().filter(|member| !excluded.contains(member)).collect())
-        })?)
-    }
-
-    fn MPI_Group_free(group: *mut c_int) {
-        process::with(|p| p.communicators.remove_group(*group))?;
-        put(group, abi::GROUP_NULL)
-    }
-
-    fn MPI_Comm_create_keyval(
-        copy: Option<CopyFunction>, delete: Option<DeleteFunction>, key: *mut c_int, extra: *mut c_void,
-    ) {
-        let extra = extra as usize;
-        put(key, process::with(|p| Ok(p.attributes.add(AttributeKey { copy, delete, extra })))?)
-    }
-
-    fn MPI_Comm_free_keyval(key: *mut c_int) {
-        process::with(|p| p.attributes.key(*key).map(|_| ()))?;
-        put(key, abi::KEYVAL_INVALID)
-    }
-
-    fn MPI_Comm_set_attr(communicator: c_int, key: c_int, value: *mut c_void) {
-        attribute_calls::set(communicator, key, value as usize)
-    }
-
-    fn MPI_Comm_get_attr(communicator: c_int, key: c_int, value: *mut c_void, flag: *mut c_int) {
-        let found = process::with(|p| {
-            let own = &p.communicators.get(communicator)?.attributes;
-            let own = own.iter().find(|(own, _)| *own == key).map(|(_, value)| *value);
-            match p.attributes.predefined(key) {
-                Some(predefined) => Ok(Some(predefined as usize)),
-                None => {
-                    p.attributes.key(key)?;
-                    Ok(own)
-                }
-            }
-        })?;
-        if let Some(found) = found {
-            put(value.cast::<usize>(), found)?;
-        }
-        put(flag, found.is_some().into())
-    }
-
-    fn MPI_Comm_delete_attr(communicator: c_int, key: c_int) {
-        attribute_calls::delete(communicator, key)
-    }
-
     fn MPI_Comm_create_errhandler(function: Handler, handler: *mut c_int) {
         put(handler, process::with(|p| Ok(p.communicators.add_handler(function)))?)
     }
 
     fn MPI_Comm_set_errhandler(communicator: c_int, handler: c_int) {
         process::with(|p| {
+            p.communicators.check_handler(handler)?;
             p.communicators.get_mut(communicator)?.error_handler = handler;
             Ok(())
         })
@@ -239,26 +278,15 @@ functions! {
     }
 
     fn MPI_Comm_call_errhandler(communicator: c_int, code: c_int) {
-        Err(Failure::new(code, "the program called the error handler").on(communicator))
+        process::with(|p| p.communicators.get(communicator).map(|_| ()))?;
+        let failure = Failure::new(code, "the program called the error handler");
+        // The call itself succeeds if the handler returns.
+        error::react(&failure.on(communicator), "MPI_Comm_call_errhandler");
+        Ok(())
     }
 
     fn MPI_Errhandler_free(handler: *mut c_int) {
+        process::with(|p| p.communicators.check_handler(*handler))?;
         put(handler, abi::ERRHANDLER_NULL)
     }
-}
-
-fn member_of(members: &[u32], rank: c_int) -> Outcome<u32> {
-    let member = usize::try_from(rank).ok().and_then(|rank| members.get(rank));
-    member
-        .copied()
-        .ok_or_else(|| Failure::new(class::RANK, format!("{rank} of a group of {}", members.len())))
-}
-
-/// A new group of some members of a group.
-fn select_members(group: c_int, select: impl FnOnce(&[u32]) -> Outcome<Vec<u32>>) -> Outcome<c_int> {
-    process::with(|p| {
-        let members = p.communicators.group(group)?;
-        let selected: Arc<[u32]> = select(&members)?.into();
-        Ok(p.communicators.add_group(selected))
-    })
 }

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_double, c_int, c_void};
 
 use super::{functions, put, put_text};
 use crate::abi::{self, class};
-use crate::attribute_calls;
+use crate::attribute_calls::{self, AttributeOwner};
 use crate::error;
 use crate::failure::Failure;
 use crate::process;
@@ -43,7 +43,7 @@ functions! {
     }
 
     fn MPI_Finalize() {
-        attribute_calls::delete_attributes(abi::COMM_SELF)?;
+        attribute_calls::delete_attributes(AttributeOwner::Communicator(abi::COMM_SELF))?;
         process::finalize()
     }
 
@@ -75,12 +75,20 @@ functions! {
         put_text(&text, name, abi::MAX_PROCESSOR_NAME, length)
     }
 
-    fn MPI_Error_class(code: c_int, class: *mut c_int) {
-        put(class, code)
+    // The level decides about a profiling library's output; there is none below.
+    fn MPI_Pcontrol(_level: c_int) {
+        Ok(())
     }
 
-    fn MPI_Error_string(code: c_int, text: *mut c_char, length: *mut c_int) {
-        put_text(class::text(code), text, abi::MAX_ERROR_STRING, length)
+    fn MPI_Abi_get_info(info: *mut c_int) {
+        let sizes = ["mpi_aint_size", "mpi_count_size", "mpi_offset_size"];
+        let entries = sizes.map(|key| (key.to_string(), size_of::<isize>().to_string()));
+        put(info, process::with(|p| Ok(p.infos.add(entries.into())))?)
+    }
+
+    // It would tell about a library of Fortran, which there is not.
+    fn MPI_Abi_get_fortran_info(info: *mut c_int) {
+        put(info, abi::INFO_NULL)
     }
 
     fn MPI_Get_address(location: *const c_void, address: *mut isize) {
@@ -133,6 +141,26 @@ const _: () = {
     #[unsafe(no_mangle)]
     extern "C" fn PMPI_Wtime() -> c_double {
         time()
+    }
+
+    #[unsafe(no_mangle)]
+    extern "C" fn MPI_Aint_add(base: isize, distance: isize) -> isize {
+        base.wrapping_add(distance)
+    }
+
+    #[unsafe(no_mangle)]
+    extern "C" fn PMPI_Aint_add(base: isize, distance: isize) -> isize {
+        base.wrapping_add(distance)
+    }
+
+    #[unsafe(no_mangle)]
+    extern "C" fn MPI_Aint_diff(one: isize, other: isize) -> isize {
+        one.wrapping_sub(other)
+    }
+
+    #[unsafe(no_mangle)]
+    extern "C" fn PMPI_Aint_diff(one: isize, other: isize) -> isize {
+        one.wrapping_sub(other)
     }
 
     #[unsafe(no_mangle)]

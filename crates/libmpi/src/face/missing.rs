@@ -28,42 +28,17 @@ fn refuse(name: &str) -> c_int {
 }
 
 missing! {
-    MPI_Accumulate MPI_Add_error_class MPI_Add_error_code MPI_Add_error_string MPI_Alltoallw MPI_Buffer_attach
-    MPI_Buffer_detach MPI_Cart_coords MPI_Cart_create MPI_Cart_get MPI_Cart_map MPI_Cart_rank MPI_Cart_shift
-    MPI_Cart_sub MPI_Cartdim_get MPI_Close_port MPI_Comm_accept MPI_Comm_connect MPI_Comm_create_group
-    MPI_Comm_get_info MPI_Comm_get_parent MPI_Comm_idup MPI_Comm_join MPI_Comm_remote_group MPI_Comm_remote_size
-    MPI_Comm_set_info MPI_Comm_spawn MPI_Comm_spawn_multiple MPI_Compare_and_swap MPI_Dims_create
-    MPI_Dist_graph_create MPI_Dist_graph_create_adjacent MPI_Dist_graph_neighbors MPI_Dist_graph_neighbors_count
-    MPI_Fetch_and_op MPI_File_call_errhandler MPI_File_close MPI_File_create_errhandler MPI_File_delete
-    MPI_File_get_amode MPI_File_get_atomicity MPI_File_get_byte_offset MPI_File_get_errhandler
-    MPI_File_get_group MPI_File_get_info MPI_File_get_position MPI_File_get_position_shared MPI_File_get_size
-    MPI_File_get_type_extent MPI_File_get_view MPI_File_iread MPI_File_iread_at MPI_File_iread_shared
-    MPI_File_iwrite MPI_File_iwrite_at MPI_File_iwrite_shared MPI_File_open MPI_File_preallocate MPI_File_read
-    MPI_File_read_all MPI_File_read_all_begin MPI_File_read_all_end MPI_File_read_at MPI_File_read_at_all
-    MPI_File_read_at_all_begin MPI_File_read_at_all_end MPI_File_read_ordered MPI_File_read_ordered_begin
-    MPI_File_read_ordered_end MPI_File_read_shared MPI_File_seek MPI_File_seek_shared MPI_File_set_atomicity
-    MPI_File_set_errhandler MPI_File_set_info MPI_File_set_size MPI_File_set_view MPI_File_sync MPI_File_write
-    MPI_File_write_all MPI_File_write_all_begin MPI_File_write_all_end MPI_File_write_at MPI_File_write_at_all
-    MPI_File_write_at_all_begin MPI_File_write_at_all_end MPI_File_write_ordered MPI_File_write_ordered_begin
-    MPI_File_write_ordered_end MPI_File_write_shared MPI_Get MPI_Get_accumulate MPI_Get_elements_x
-    MPI_Graph_create MPI_Graph_get MPI_Graph_map MPI_Graph_neighbors MPI_Graph_neighbors_count MPI_Graphdims_get
-    MPI_Grequest_complete MPI_Grequest_start MPI_Group_difference MPI_Group_intersection MPI_Group_range_excl
-    MPI_Group_range_incl MPI_Group_union MPI_Ialltoallw MPI_Ineighbor_allgather MPI_Ineighbor_allgatherv
-    MPI_Ineighbor_alltoall MPI_Ineighbor_alltoallv MPI_Ineighbor_alltoallw MPI_Info_create MPI_Info_delete
-    MPI_Info_dup MPI_Info_free MPI_Info_get MPI_Info_get_nkeys MPI_Info_get_nthkey MPI_Info_get_valuelen
-    MPI_Info_set MPI_Intercomm_create MPI_Intercomm_merge MPI_Lookup_name MPI_Neighbor_allgather
-    MPI_Neighbor_allgatherv MPI_Neighbor_alltoall MPI_Neighbor_alltoallv MPI_Neighbor_alltoallw MPI_Open_port
-    MPI_Pack_external MPI_Pack_external_size MPI_Pcontrol MPI_Publish_name MPI_Put MPI_Raccumulate
-    MPI_Reduce_local MPI_Register_datarep MPI_Request_get_status MPI_Rget MPI_Rget_accumulate MPI_Rput
-    MPI_Status_set_cancelled MPI_Status_set_elements_x MPI_Topo_test MPI_Type_create_darray
-    MPI_Type_create_hindexed_block MPI_Type_create_keyval MPI_Type_delete_attr MPI_Type_free_keyval
-    MPI_Type_get_attr MPI_Type_get_contents MPI_Type_get_envelope MPI_Type_get_true_extent_x MPI_Type_match_size
-    MPI_Type_set_attr MPI_Type_set_name MPI_Unpack_external MPI_Unpublish_name MPI_Win_allocate
-    MPI_Win_allocate_shared MPI_Win_attach MPI_Win_call_errhandler MPI_Win_complete MPI_Win_create
-    MPI_Win_create_dynamic MPI_Win_create_errhandler MPI_Win_create_keyval MPI_Win_delete_attr MPI_Win_detach
-    MPI_Win_fence MPI_Win_flush MPI_Win_flush_all MPI_Win_flush_local MPI_Win_flush_local_all MPI_Win_free
-    MPI_Win_free_keyval MPI_Win_get_attr MPI_Win_get_errhandler MPI_Win_get_group MPI_Win_get_info
-    MPI_Win_get_name MPI_Win_lock MPI_Win_lock_all MPI_Win_post MPI_Win_set_attr MPI_Win_set_errhandler
-    MPI_Win_set_info MPI_Win_set_name MPI_Win_shared_query MPI_Win_start MPI_Win_sync MPI_Win_test
-    MPI_Win_unlock MPI_Win_unlock_all MPI_Win_wait
+    MPI_Close_port MPI_Comm_accept MPI_Comm_connect MPI_Comm_join MPI_Comm_spawn MPI_Comm_spawn_multiple
+    MPI_File_call_errhandler MPI_File_close MPI_File_create_errhandler MPI_File_delete MPI_File_get_amode
+    MPI_File_get_atomicity MPI_File_get_byte_offset MPI_File_get_errhandler MPI_File_get_group MPI_File_get_info
+    MPI_File_get_position MPI_File_get_position_shared MPI_File_get_size MPI_File_get_type_extent MPI_File_get_view
+    MPI_File_iread MPI_File_iread_at MPI_File_iread_shared MPI_File_iwrite MPI_File_iwrite_at MPI_File_iwrite_shared
+    MPI_File_open MPI_File_preallocate MPI_File_read MPI_File_read_all MPI_File_read_all_begin MPI_File_read_all_end
+    MPI_File_read_at MPI_File_read_at_all MPI_File_read_at_all_begin MPI_File_read_at_all_end MPI_File_read_ordered
+    MPI_File_read_ordered_begin MPI_File_read_ordered_end MPI_File_read_shared MPI_File_seek MPI_File_seek_shared
+    MPI_File_set_atomicity MPI_File_set_errhandler MPI_File_set_info MPI_File_set_size MPI_File_set_view MPI_File_sync
+    MPI_File_write MPI_File_write_all MPI_File_write_all_begin MPI_File_write_all_end MPI_File_write_at
+    MPI_File_write_at_all MPI_File_write_at_all_begin MPI_File_write_at_all_end MPI_File_write_ordered
+    MPI_File_write_ordered_begin MPI_File_write_ordered_end MPI_File_write_shared MPI_Lookup_name MPI_Open_port
+    MPI_Publish_name MPI_Register_datarep MPI_Unpublish_name
 }

@@ -2,8 +2,8 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::{functions, put};
-use crate::abi::{self, MpiStatus};
+use super::{counted_functions, functions, put};
+use crate::abi::MpiStatus;
 use crate::failure::Outcome;
 use crate::point_to_point::{Elements, MessageEnvelope, Mode, Probed};
 use crate::process;
@@ -24,15 +24,15 @@ fn send_init(elements: Outcome<Elements>, envelope: MessageEnvelope, mode: Mode)
 }
 
 macro_rules! sends {
-    ($($blocking:ident $nonblocking:ident $persistent:ident $mode:ident;)*) => { functions! { $(
+    ($($blocking:ident $nonblocking:ident $persistent:ident $mode:ident;)*) => { counted_functions! { $(
         fn $blocking(
-            buffer: *const c_void, count: c_int, datatype: c_int, peer: c_int, tag: c_int, communicator: c_int,
+            buffer: *const c_void, count: Count, datatype: c_int, peer: c_int, tag: c_int, communicator: c_int,
         ) {
             send(Elements::new(buffer, count, datatype), MessageEnvelope { peer, tag, communicator }, Mode::$mode)
         }
 
         fn $nonblocking(
-            buffer: *const c_void, count: c_int, datatype: c_int, peer: c_int, tag: c_int, communicator: c_int,
+            buffer: *const c_void, count: Count, datatype: c_int, peer: c_int, tag: c_int, communicator: c_int,
             request: *mut c_int,
         ) {
             let envelope = MessageEnvelope { peer, tag, communicator };
@@ -40,7 +40,7 @@ macro_rules! sends {
         }
 
         fn $persistent(
-            buffer: *const c_void, count: c_int, datatype: c_int, peer: c_int, tag: c_int, communicator: c_int,
+            buffer: *const c_void, count: Count, datatype: c_int, peer: c_int, tag: c_int, communicator: c_int,
             request: *mut c_int,
         ) {
             let envelope = MessageEnvelope { peer, tag, communicator };
@@ -64,28 +64,27 @@ unsafe fn put_probed(probed: &Probed, status: *mut MpiStatus) -> bool {
     let found = match probed {
         Probed::Nothing => return false,
         Probed::NoProcess => MpiStatus::of_proc_null(),
-        Probed::Message(message) => {
-            MpiStatus::new(message.source as c_int, message.tag as c_int, message.bytes)
-        }
+        Probed::Message(status) => *status,
     };
     // Safety: as the caller says.
     unsafe { found.write(status) };
     true
 }
 
-functions! {
+counted_functions! {
     fn MPI_Recv(
-        buffer: *mut c_void, count: c_int, datatype: c_int, peer: c_int, tag: c_int, communicator: c_int,
+        buffer: *mut c_void, count: Count, datatype: c_int, peer: c_int, tag: c_int, communicator: c_int,
         status: *mut MpiStatus,
     ) {
         let envelope = MessageEnvelope { peer, tag, communicator };
-        let elements = Elements::new(buffer, count, datatype)?;
-        process::with(|p| p.receive(envelope, elements))?.write(status);
+        let received = Elements::new(buffer, count, datatype)
+            .and_then(|elements| process::with(|p| p.receive(envelope, elements)));
+        received.map_err(|failure| failure.on(communicator))?.write(status);
         Ok(())
     }
 
     fn MPI_Irecv(
-        buffer: *mut c_void, count: c_int, datatype: c_int, peer: c_int, tag: c_int, communicator: c_int,
+        buffer: *mut c_void, count: Count, datatype: c_int, peer: c_int, tag: c_int, communicator: c_int,
         request: *mut c_int,
     ) {
         let envelope = MessageEnvelope { peer, tag, communicator };
@@ -94,7 +93,7 @@ functions! {
     }
 
     fn MPI_Recv_init(
-        buffer: *mut c_void, count: c_int, datatype: c_int, peer: c_int, tag: c_int, communicator: c_int,
+        buffer: *mut c_void, count: Count, datatype: c_int, peer: c_int, tag: c_int, communicator: c_int,
         request: *mut c_int,
     ) {
         let envelope = MessageEnvelope { peer, tag, communicator };
@@ -103,8 +102,8 @@ functions! {
     }
 
     fn MPI_Sendrecv(
-        sent: *const c_void, send_count: c_int, send_type: c_int, to: c_int, send_tag: c_int,
-        received: *mut c_void, receive_count: c_int, receive_type: c_int, from: c_int, receive_tag: c_int,
+        sent: *const c_void, send_count: Count, send_type: c_int, to: c_int, send_tag: c_int,
+        received: *mut c_void, receive_count: Count, receive_type: c_int, from: c_int, receive_tag: c_int,
         communicator: c_int, status: *mut MpiStatus,
     ) {
         let destination = MessageEnvelope { peer: to, tag: send_tag, communicator };
@@ -116,7 +115,7 @@ functions! {
     }
 
     fn MPI_Sendrecv_replace(
-        buffer: *mut c_void, count: c_int, datatype: c_int, to: c_int, send_tag: c_int, from: c_int,
+        buffer: *mut c_void, count: Count, datatype: c_int, to: c_int, send_tag: c_int, from: c_int,
         receive_tag: c_int, communicator: c_int, status: *mut MpiStatus,
     ) {
         let destination = MessageEnvelope { peer: to, tag: send_tag, communicator };
@@ -126,6 +125,41 @@ functions! {
         Ok(())
     }
 
+    fn MPI_Isendrecv(
+        sent: *const c_void, send_count: Count, send_type: c_int, to: c_int, send_tag: c_int,
+        received: *mut c_void, receive_count: Count, receive_type: c_int, from: c_int, receive_tag: c_int,
+        communicator: c_int, request: *mut c_int,
+    ) {
+        let destination = MessageEnvelope { peer: to, tag: send_tag, communicator };
+        let source = MessageEnvelope { peer: from, tag: receive_tag, communicator };
+        let sent = Elements::new(sent, send_count, send_type)?;
+        let received = Elements::new(received, receive_count, receive_type)?;
+        put(request, process::with(|p| p.iexchange((destination, sent), (source, received)))?)
+    }
+
+    fn MPI_Isendrecv_replace(
+        buffer: *mut c_void, count: Count, datatype: c_int, to: c_int, send_tag: c_int, from: c_int,
+        receive_tag: c_int, communicator: c_int, request: *mut c_int,
+    ) {
+        let destination = MessageEnvelope { peer: to, tag: send_tag, communicator };
+        let source = MessageEnvelope { peer: from, tag: receive_tag, communicator };
+        let elements = Elements::new(buffer, count, datatype)?;
+        put(request, process::with(|p| p.iexchange((destination, elements), (source, elements)))?)
+    }
+
+    fn MPI_Mrecv(buffer: *mut c_void, count: Count, datatype: c_int, message: *mut c_int, status: *mut MpiStatus) {
+        let elements = Elements::new(buffer, count, datatype)?;
+        process::with(|p| p.receive_matched(elements, &mut *message))?.write(status);
+        Ok(())
+    }
+
+    fn MPI_Imrecv(buffer: *mut c_void, count: Count, datatype: c_int, message: *mut c_int, request: *mut c_int) {
+        let elements = Elements::new(buffer, count, datatype)?;
+        put(request, process::with(|p| p.ireceive_matched(elements, &mut *message))?)
+    }
+}
+
+functions! {
     fn MPI_Probe(peer: c_int, tag: c_int, communicator: c_int, status: *mut MpiStatus) {
         let envelope = MessageEnvelope { peer, tag, communicator };
         put_probed(&process::with(|p| p.probe(envelope, true))?, status);
@@ -152,35 +186,5 @@ functions! {
         let (probed, handle) = process::with(|p| p.matched_probe(envelope, false))?;
         put(flag, put_probed(&probed, status).into())?;
         put(message, handle)
-    }
-
-    fn MPI_Mrecv(buffer: *mut c_void, count: c_int, datatype: c_int, message: *mut c_int, status: *mut MpiStatus) {
-        let elements = Elements::new(buffer, count, datatype)?;
-        process::with(|p| p.receive_matched(elements, &mut *message))?.write(status);
-        Ok(())
-    }
-
-    fn MPI_Imrecv(buffer: *mut c_void, count: c_int, datatype: c_int, message: *mut c_int, request: *mut c_int) {
-        let elements = Elements::new(buffer, count, datatype)?;
-        put(request, process::with(|p| p.ireceive_matched(elements, &mut *message))?)
-    }
-
-    fn MPI_Cancel(request: *mut c_int) {
-        process::with(|p| p.cancel(*request))
-    }
-
-    fn MPI_Test_cancelled(status: *const MpiStatus, flag: *mut c_int) {
-        put(flag, (*status).is_cancelled().into())
-    }
-
-    fn MPI_Get_count(status: *const MpiStatus, datatype: c_int, count: *mut c_int) {
-        let (size, bytes) = (process::with(|p| Ok(p.datatypes.get(datatype)?.size))? as u64, (*status).bytes());
-        let whole = match bytes.checked_rem(size) {
-            Some(0) => c_int::try_from(bytes / size).unwrap_or(abi::UNDEFINED),
-            // Elements without data.
-            None if bytes == 0 => 0,
-            _ => abi::UNDEFINED,
-        };
-        put(count, whole)
     }
 }

@@ -1,20 +1,49 @@
 //! The Wait and Test families, persistent requests (MPI 4.1, sections 3.7 and 3.9).
 
 use std::ffi::c_int;
+use std::thread;
+use std::time::Duration;
 
 use operation::{Call, Takes};
 
-use super::{array_mut, functions, put};
+use super::{array, array_mut, functions, put};
 use crate::abi::{self, MpiStatus, class};
 use crate::failure::{Failure, Outcome};
 use crate::process;
-use crate::request::Found;
+use crate::request::ActiveRequest;
 
-/// What was found, after what remained to be done.
-fn finished(found: Found) -> Outcome<Vec<(usize, Outcome<MpiStatus>)>> {
-    let Found { complete, rest } = found;
-    Found::finish(rest)?;
-    Ok(complete)
+/// How often a wait looks whether another thread has completed a generalised request.
+const LOOK_AGAIN: Duration = Duration::from_micros(20);
+
+/// Complete requests by position.
+type CompleteRequests = Vec<(usize, Outcome<MpiStatus>)>;
+
+/// Waits for all requests of a list.
+fn wait_all(handles: &mut [c_int], call: Call) -> Outcome<CompleteRequests> {
+    // Another thread of the program completes generalised requests.
+    while process::with(|p| p.awaits_program(handles))? {
+        thread::sleep(LOOK_AGAIN);
+    }
+    let found = process::with(|p| p.wait_all(handles, call))?;
+    Ok(found.finish())
+}
+
+/// Takes complete requests of a list. `None` if all are null or inactive.
+fn select(
+    handles: &mut [c_int],
+    (takes, blocks): (Takes, bool),
+    call: Call,
+) -> Outcome<Option<CompleteRequests>> {
+    loop {
+        let Some(found) = process::with(|p| p.select(handles, (takes, blocks), call))? else {
+            return Ok(None);
+        };
+        let complete = found.finish();
+        if !blocks || !complete.is_empty() {
+            return Ok(Some(complete));
+        }
+        thread::sleep(LOOK_AGAIN);
+    }
 }
 
 /// Writes the status of one request, or fails as it did.
@@ -59,8 +88,11 @@ unsafe fn put_statuses(
         false => Ok(()),
         true => {
             let first = complete.into_iter().find_map(|(_, outcome)| outcome.err());
-            let text = first.map(|failure| failure.text).unwrap_or_default();
-            Err(Failure::new(class::IN_STATUS, text))
+            let first = first.unwrap_or_else(|| Failure::new(class::INTERN, ""));
+            Err(Failure {
+                class: class::IN_STATUS,
+                ..first
+            })
         }
     }
 }
@@ -68,20 +100,19 @@ unsafe fn put_statuses(
 functions! {
     fn MPI_Wait(request: *mut c_int, status: *mut MpiStatus) {
         let handles = std::slice::from_mut(&mut *request);
-        let complete = finished(process::with(|p| p.wait_all(handles, Call::Wait))?)?;
+        let complete = wait_all(handles, Call::Wait)?;
         complete.into_iter().try_for_each(|(_, outcome)| put_status(outcome, status))
     }
 
     fn MPI_Waitall(count: c_int, requests: *mut c_int, statuses: *mut MpiStatus) {
         let handles = array_mut(requests, count)?;
-        let complete = finished(process::with(|p| p.wait_all(handles, Call::Waitall))?)?;
+        let complete = wait_all(handles, Call::Waitall)?;
         put_statuses(complete, statuses, true)
     }
 
     fn MPI_Waitany(count: c_int, requests: *mut c_int, index: *mut c_int, status: *mut MpiStatus) {
         let handles = array_mut(requests, count)?;
-        let found = process::with(|p| p.select(handles, (Takes::First, true), Call::Waitany))?;
-        let complete = found.map(finished).transpose()?.unwrap_or_default();
+        let complete = select(handles, (Takes::First, true), Call::Waitany)?.unwrap_or_default();
         match complete.into_iter().next() {
             Some((position, outcome)) => {
                 put(index, position as c_int)?;
@@ -108,12 +139,12 @@ functions! {
 
     fn MPI_Test(request: *mut c_int, flag: *mut c_int, status: *mut MpiStatus) {
         let handles = std::slice::from_mut(&mut *request);
-        let found = process::with(|p| p.select(handles, (Takes::All, false), Call::Test))?;
+        let found = select(handles, (Takes::All, false), Call::Test)?;
         let Some(found) = found else {
             put(flag, 1)?;
             return put_status(Ok(MpiStatus::empty()), status);
         };
-        let complete = finished(found)?;
+        let complete = found;
         put(flag, (!complete.is_empty()).into())?;
         complete.into_iter().try_for_each(|(_, outcome)| put_status(outcome, status))
     }
@@ -121,8 +152,8 @@ functions! {
     fn MPI_Testall(count: c_int, requests: *mut c_int, flag: *mut c_int, statuses: *mut MpiStatus) {
         let handles = array_mut(requests, count)?;
         let all = handles.to_vec();
-        let found = process::with(|p| p.select(handles, (Takes::All, false), Call::Testall))?;
-        let mut complete = found.map(finished).transpose()?;
+        let found = select(handles, (Takes::All, false), Call::Testall)?;
+        let mut complete = found;
         let nothing_left = complete.as_ref().is_none_or(|complete| !complete.is_empty());
         put(flag, nothing_left.into())?;
         if !nothing_left {
@@ -140,13 +171,13 @@ functions! {
 
     fn MPI_Testany(count: c_int, requests: *mut c_int, index: *mut c_int, flag: *mut c_int, status: *mut MpiStatus) {
         let handles = array_mut(requests, count)?;
-        let found = process::with(|p| p.select(handles, (Takes::First, false), Call::Testany))?;
+        let found = select(handles, (Takes::First, false), Call::Testany)?;
         let Some(found) = found else {
             put(index, abi::UNDEFINED)?;
             put(flag, 1)?;
             return put_status(Ok(MpiStatus::empty()), status);
         };
-        match finished(found)?.into_iter().next() {
+        match found.into_iter().next() {
             Some((position, outcome)) => {
                 put(index, position as c_int)?;
                 put(flag, 1)?;
@@ -169,8 +200,115 @@ functions! {
     }
 
     fn MPI_Request_free(request: *mut c_int) {
-        process::with(|p| p.free_request(&mut *request))
+        let handles = [*request];
+        if process::with(|p| p.awaits_program(&handles))? {
+            // Its free function is called when the program completes it, or at the end.
+            process::with(|p| p.requests.abandon(&mut *request))?;
+            return Ok(());
+        }
+        let found = process::with(|p| p.free_request(&mut *request))?;
+        found.finish().into_iter().try_for_each(|(_, outcome)| outcome.map(|_| ()))
     }
+
+    fn MPI_Cancel(request: *mut c_int) {
+        let generalized = process::with(|p| p.cancel(*request))?;
+        let Some(generalized) = generalized else { return Ok(()) };
+        let Some(cancel) = generalized.cancel else { return Ok(()) };
+        // The program has given the function for this; nothing of the library is locked.
+        match cancel(generalized.extra, generalized.is_complete.into()) {
+            class::SUCCESS => Ok(()),
+            code => Err(Failure::new(code, "the cancel function of a generalised request has failed")),
+        }
+    }
+
+    fn MPI_Request_get_status(request: c_int, flag: *mut c_int, status: *mut MpiStatus) {
+        let found = process::with(|p| p.peek(&[request]))?;
+        let found = found.map(|peeked| queried(&[request], peeked)).transpose()?;
+        put(flag, found.is_some().into())?;
+        found.into_iter().flatten().try_for_each(|outcome| put_status(outcome, status))
+    }
+
+    fn MPI_Request_get_status_all(
+        count: c_int, requests: *const c_int, flag: *mut c_int, statuses: *mut MpiStatus,
+    ) {
+        let handles = array(requests, count)?;
+        let found = process::with(|p| p.peek(handles))?;
+        let found = found.map(|peeked| queried(handles, peeked)).transpose()?;
+        put(flag, found.is_some().into())?;
+        match found {
+            Some(found) => put_statuses(found.into_iter().enumerate().collect(), statuses, true),
+            None => Ok(()),
+        }
+    }
+
+    fn MPI_Request_get_status_any(
+        count: c_int, requests: *const c_int, index: *mut c_int, flag: *mut c_int, status: *mut MpiStatus,
+    ) {
+        let handles = array(requests, count)?;
+        let complete = peek_each(handles)?;
+        let Some(complete) = complete else {
+            put(index, abi::UNDEFINED)?;
+            put(flag, 1)?;
+            return put_status(Ok(MpiStatus::empty()), status);
+        };
+        let first = complete.into_iter().next();
+        put(flag, first.is_some().into())?;
+        put(index, first.as_ref().map_or(abi::UNDEFINED, |(position, _)| *position as c_int))?;
+        first.into_iter().try_for_each(|(_, outcome)| put_status(outcome, status))
+    }
+
+    fn MPI_Request_get_status_some(
+        count: c_int, requests: *const c_int, found: *mut c_int, indices: *mut c_int, statuses: *mut MpiStatus,
+    ) {
+        let handles = array(requests, count)?;
+        put_some(peek_each(handles)?, found, indices, statuses)
+    }
+}
+
+/// The complete requests of a list, which stay. `None` if all are null or inactive.
+fn peek_each(handles: &[c_int]) -> Outcome<Option<CompleteRequests>> {
+    let mut complete = Vec::new();
+    let mut is_any_active = false;
+    for (position, handle) in handles.iter().enumerate() {
+        if !process::with(|p| p.requests.is_active(*handle))? {
+            continue;
+        }
+        is_any_active = true;
+        if let Some(peeked) = process::with(|p| p.peek(&[*handle]))? {
+            let outcomes = queried(&[*handle], peeked)?;
+            complete.extend(outcomes.into_iter().map(|outcome| (position, outcome)));
+        }
+    }
+    Ok(is_any_active.then_some(complete))
+}
+
+/// The statuses of requests that stay: generalised ones are asked for theirs.
+fn queried(handles: &[c_int], peeked: Vec<Outcome<MpiStatus>>) -> Outcome<Vec<Outcome<MpiStatus>>> {
+    let mut statuses = Vec::new();
+    for (handle, outcome) in handles.iter().zip(peeked) {
+        let generalized = process::with(|p| {
+            Ok(
+                match p.requests.get(*handle)?.and_then(|own| own.pending.as_ref()) {
+                    Some(ActiveRequest::Generalized(own)) => Some(*own),
+                    _ => None,
+                },
+            )
+        })?;
+        let mut status = MpiStatus::empty();
+        let query = generalized.and_then(|own| Some((own.query?, own.extra)));
+        statuses.push(match query {
+            None => outcome,
+            // Safety: the program has given the function for this; nothing of the library is locked.
+            Some((query, extra)) => match unsafe { query(extra, &mut status) } {
+                class::SUCCESS => Ok(status),
+                code => Err(Failure::new(
+                    code,
+                    "the query function of a generalised request has failed",
+                )),
+            },
+        });
+    }
+    Ok(statuses)
 }
 
 /// Waitsome and Testsome.
@@ -182,14 +320,26 @@ unsafe fn some(
     (found, indices, statuses): (*mut c_int, *mut c_int, *mut MpiStatus),
     (blocks, call): (bool, Call),
 ) -> Outcome<()> {
-    let selected = process::with(|p| p.select(handles, (Takes::Complete, blocks), call))?;
-    let Some(selected) = selected else {
-        // Safety: as the caller says.
-        return unsafe { put(found, abi::UNDEFINED) };
-    };
-    let complete = finished(selected)?;
+    let selected = select(handles, (Takes::Complete, blocks), call)?;
+    // Safety: as the caller says.
+    unsafe { put_some(selected, found, indices, statuses) }
+}
+
+/// Writes how many requests are complete, which, and their statuses; `MPI_UNDEFINED` without any active one.
+///
+/// # Safety
+/// As of [`some`].
+unsafe fn put_some(
+    complete: Option<CompleteRequests>,
+    found: *mut c_int,
+    indices: *mut c_int,
+    statuses: *mut MpiStatus,
+) -> Outcome<()> {
     // Safety: as the caller says.
     unsafe {
+        let Some(complete) = complete else {
+            return put(found, abi::UNDEFINED);
+        };
         put(found, complete.len() as c_int)?;
         for (index, (position, _)) in complete.iter().enumerate() {
             indices.add(index).write(*position as c_int);
