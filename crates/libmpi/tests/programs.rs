@@ -30,8 +30,7 @@ control_size = "64 B"
 /// The library that cargo has built beside this test.
 fn library() -> PathBuf {
     let test = std::env::current_exe().unwrap();
-    let folder = test.parent().and_then(Path::parent).unwrap();
-    folder.join("libfabricsim_libmpi.so")
+    test.with_file_name("libfabricsim_libmpi.so")
 }
 
 /// A program of `tests/programs`, compiled; `None` where there is no compiler.
