@@ -12,7 +12,7 @@ use crate::failure::{Failure, Handler, Outcome};
 use crate::info::set_entry;
 use crate::process;
 use crate::request::Found;
-use crate::window::{Window, WindowMemory, flavor};
+use crate::window::{MemoryWindow, WindowMemory, flavor};
 
 const LOCK_EXCLUSIVE: c_int = 234;
 const LOCK_SHARED: c_int = 235;
@@ -56,7 +56,7 @@ fn check_shared(communicator: c_int) -> Outcome<()> {
     }
 }
 
-fn with_window<T>(window: c_int, act: impl FnOnce(&mut Window) -> Outcome<T>) -> Outcome<T> {
+fn with_window<T>(window: c_int, act: impl FnOnce(&mut MemoryWindow) -> Outcome<T>) -> Outcome<T> {
     process::with(|p| act(p.windows.get_mut(window)?)).map_err(|failure| failure.on(window))
 }
 
