@@ -15,7 +15,7 @@ use crate::datatype::Datatype;
 use crate::failure::{Failure, Outcome};
 use crate::grouped_messages::MessagePlan;
 use crate::member_blocks::{MemberBlocks, unpack};
-use crate::point_to_point::Elements;
+use crate::message::Elements;
 use crate::process::{self, Process};
 use crate::reduction::Combining;
 use crate::request::{ActiveRequest, ContributionPart, Delivery, Rest, parted};
@@ -562,7 +562,7 @@ pub(crate) fn brought(sent: *const c_void, received: Elements) -> Elements {
 
 /// Whether a call of a collective waits for its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Blocks {
+pub(crate) enum CallBlocks {
     Yes,
     No,
 }
@@ -570,14 +570,14 @@ pub(crate) enum Blocks {
 /// Runs a blocking or non-blocking collective: the request, or `MPI_REQUEST_NULL`.
 pub(crate) fn run<W>(
     communicator: c_int,
-    blocks: Blocks,
+    blocks: CallBlocks,
     prepare: impl FnOnce(&mut Process) -> Outcome<W>,
 ) -> Outcome<c_int>
 where
     W: Fn(&mut Process) -> Outcome<CollectiveWork>,
 {
     let act = || {
-        if blocks == Blocks::No {
+        if blocks == CallBlocks::No {
             return process::with(|p| {
                 let work = prepare(p)?(p)?;
                 p.numbered(|p, number| p.start_work(work, number))

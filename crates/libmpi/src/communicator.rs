@@ -14,7 +14,7 @@ use operation::{Call, Communicator as Number, Operation, WORLD};
 
 use crate::abi::{self, class};
 use crate::failure::{Failure, Handler, Outcome, Reaction};
-use crate::topology::Topology;
+use crate::topology::VirtualTopology;
 
 /// The other group of an intercommunicator.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub(crate) struct Communicator {
     pub rank: usize,
     /// Of an intercommunicator.
     pub remote: Option<RemoteGroup>,
-    pub topology: Option<Rc<Topology>>,
+    pub topology: Option<Rc<VirtualTopology>>,
     /// Whether the simulator knows its numbers, for the program and for the library.
     declared: [bool; 2],
     made_by: Call,

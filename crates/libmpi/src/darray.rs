@@ -12,7 +12,7 @@ const NONE: c_int = 123;
 const DEFAULT_ARGUMENT: c_int = -49_767;
 
 /// How an array is distributed, each list by dimension.
-pub(crate) struct Distribution<'a> {
+pub(crate) struct ArrayDistribution<'a> {
     pub size: c_int,
     pub rank: c_int,
     pub lengths: &'a [i64],
@@ -25,7 +25,7 @@ fn wrong(text: impl Into<String>) -> Failure {
     Failure::new(class::ARG, text)
 }
 
-impl Distribution<'_> {
+impl ArrayDistribution<'_> {
     /// Places in a dimension that the process at a coordinate has: starts and lengths of blocks.
     fn blocks(&self, dimension: usize, coordinate: i64) -> Outcome<Vec<(i64, i64)>> {
         let (length, processes) = (self.lengths[dimension], i64::from(self.grid[dimension]));
@@ -50,7 +50,7 @@ impl Distribution<'_> {
 /// The elements of an array that a process has, with the extent of the whole array.
 pub(crate) fn distributed_array(
     element: &Datatype,
-    distribution: &Distribution<'_>,
+    distribution: &ArrayDistribution<'_>,
     is_fortran: bool,
 ) -> Outcome<Datatype> {
     let processes: i64 = distribution

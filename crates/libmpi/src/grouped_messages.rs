@@ -8,6 +8,7 @@ use operation::{Call, Operation};
 use crate::abi::{MpiStatus, class};
 use crate::communicator::MessageSpace;
 use crate::failure::{Failure, Outcome};
+use crate::message::{Elements, MessageEnvelope};
 use crate::point_to_point::ANY_LENGTH;
 use crate::process::Process;
 use crate::request::{ActiveRequest, Delivery, GroupedMessages, Rest, Target};
@@ -101,5 +102,25 @@ impl Process {
         let rest = found.rest.into_iter().next();
         rest.map(|(_, rest)| rest)
             .ok_or_else(|| Failure::new(class::INTERN, "messages without an end"))
+    }
+
+    /// A send and a receive that are one request.
+    pub fn iexchange(
+        &mut self,
+        (to, sent): (MessageEnvelope, Elements),
+        (from, received): (MessageEnvelope, Elements),
+    ) -> Outcome<c_int> {
+        let (destination, source) = (to.destination(self)?, from.source(self)?);
+        let target = received.target(self, from.communicator)?;
+        let mut plan = MessagePlan::new(Box::new(|_| Ok(())));
+        plan.space = MessageSpace::Program;
+        if let Some((peer, tag)) = destination {
+            plan.sends.push((peer, tag, sent.pack(self)?));
+        }
+        match source {
+            Some(source) => plan.program_receive = Some((source, target)),
+            None => plan.status = MpiStatus::of_proc_null(),
+        }
+        self.numbered(|process, _| process.start_messages(to.communicator, plan))
     }
 }

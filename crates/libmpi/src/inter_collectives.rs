@@ -8,7 +8,7 @@ use crate::collective::{CollectiveWork, brought};
 use crate::failure::{Failure, Outcome};
 use crate::grouped_messages::MessagePlan;
 use crate::member_blocks::{MemberBlocks, unpack};
-use crate::point_to_point::Elements;
+use crate::message::Elements;
 use crate::process::Process;
 use crate::request::Delivery;
 

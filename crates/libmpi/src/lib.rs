@@ -28,6 +28,7 @@ mod inter_collectives;
 mod intercommunicators;
 mod long_double;
 mod member_blocks;
+mod message;
 mod neighbor_collectives;
 mod new_communicators;
 mod one_sided;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crate::abi::class;
 use crate::datatype::{Datatype, element};
 use crate::failure::{Failure, Outcome};
-use crate::point_to_point::Elements;
+use crate::message::Elements;
 use crate::process::Process;
 
 /// Copies into a buffer what one member has brought.

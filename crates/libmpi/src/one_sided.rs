@@ -9,10 +9,10 @@ use crate::abi::{self, class};
 use crate::communicator::translate;
 use crate::failure::{Failure, Outcome};
 use crate::grouped_messages::MessagePlan;
-use crate::point_to_point::Elements;
+use crate::message::Elements;
 use crate::process::Process;
 use crate::request::{Found, Rest};
-use crate::window::{RemoteMemory, Window, WindowMemory, allocate, descriptors, new_locks};
+use crate::window::{MemoryWindow, RemoteMemory, WindowMemory, allocate, descriptors, new_locks};
 
 /// Tags of messages that begin and end accesses, among those of the window's communicator.
 const POST_TAG: u32 = 1;
@@ -61,7 +61,7 @@ impl Process {
             .iter()
             .map(|words| RemoteMemory::open(WindowMemory::from_words(words)));
         let parts = parts.collect::<Outcome<Vec<_>>>()?;
-        let window = Window::new((communicator, flavor), own, parts, locks, allocated);
+        let window = MemoryWindow::new((communicator, flavor), own, parts, locks, allocated);
         Ok((self.windows.add(window), base))
     }
 

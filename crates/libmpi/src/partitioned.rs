@@ -9,7 +9,8 @@ use operation::{Call, Operation};
 use crate::abi::class;
 use crate::communicator::MessageSpace;
 use crate::failure::{Failure, Outcome};
-use crate::point_to_point::{ANY_LENGTH, Elements, MessageEnvelope};
+use crate::message::{Elements, MessageEnvelope};
+use crate::point_to_point::ANY_LENGTH;
 use crate::process::Process;
 use crate::request::{ActiveRequest, PartitionedSend};
 

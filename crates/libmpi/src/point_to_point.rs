@@ -1,14 +1,13 @@
 //! Point-to-point communication (MPI 4.1, chapter 3).
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
 use operation::{Call, Operation, ReceivedMessage};
 use rank_channel::{Payload, PostedData, Reply};
 
 use crate::abi::{self, MpiStatus, class};
-use crate::communicator::MessageSpace;
 use crate::failure::{Failure, Outcome};
-use crate::grouped_messages::MessagePlan;
+use crate::message::{Elements, MessageEnvelope};
 use crate::process::{Process, Starter};
 use crate::request::{ActiveRequest, GeneralizedRequest, Target};
 
@@ -36,28 +35,7 @@ impl Mode {
     }
 }
 
-/// Elements of a buffer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Elements {
-    pub buffer: *mut c_void,
-    pub count: usize,
-    pub datatype: c_int,
-}
-
 impl Elements {
-    /// The elements of a call.
-    ///
-    /// # Errors
-    /// The count is negative.
-    pub fn new(buffer: *const c_void, count: impl Into<i64>, datatype: c_int) -> Outcome<Elements> {
-        let count: i64 = count.into();
-        Ok(Elements {
-            buffer: buffer.cast_mut(),
-            count: usize::try_from(count).map_err(|_| Failure::new(class::COUNT, count.to_string()))?,
-            datatype,
-        })
-    }
-
     /// As where something is received.
     ///
     /// # Errors
@@ -86,14 +64,6 @@ impl Elements {
     pub fn bytes(self, process: &Process) -> Outcome<u64> {
         Ok(process.datatypes.get(self.datatype)?.bytes(self.count) as u64)
     }
-}
-
-/// Peer, tag and communicator of a message.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MessageEnvelope {
-    pub peer: c_int,
-    pub tag: c_int,
-    pub communicator: c_int,
 }
 
 impl MessageEnvelope {
@@ -308,26 +278,6 @@ impl Process {
             .next()
             .ok_or_else(|| Failure::new(class::INTERN, "an exchange without an end"))?;
         status.map_err(|failure| failure.on(from.communicator))
-    }
-
-    /// A send and a receive that are one request.
-    pub fn iexchange(
-        &mut self,
-        (to, sent): (MessageEnvelope, Elements),
-        (from, received): (MessageEnvelope, Elements),
-    ) -> Outcome<c_int> {
-        let (destination, source) = (to.destination(self)?, from.source(self)?);
-        let target = received.target(self, from.communicator)?;
-        let mut plan = MessagePlan::new(Box::new(|_| Ok(())));
-        plan.space = MessageSpace::Program;
-        if let Some((peer, tag)) = destination {
-            plan.sends.push((peer, tag, sent.pack(self)?));
-        }
-        match source {
-            Some(source) => plan.program_receive = Some((source, target)),
-            None => plan.status = MpiStatus::of_proc_null(),
-        }
-        self.numbered(|process, _| process.start_messages(to.communicator, plan))
     }
 
     /// Looks for a message, or waits for one.

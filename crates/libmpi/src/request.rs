@@ -8,7 +8,7 @@ use operation::ReceivedMessage;
 use crate::abi::{self, MpiStatus, class};
 use crate::datatype::Datatype;
 use crate::failure::{Failure, Outcome};
-use crate::point_to_point::{Elements, MessageEnvelope};
+use crate::message::{Elements, MessageEnvelope};
 
 /// Where a message is received.
 #[derive(Clone, Debug)]

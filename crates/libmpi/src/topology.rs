@@ -23,7 +23,7 @@ pub(crate) struct GraphNeighbors {
 
 /// A topology.
 #[derive(Clone, Debug)]
-pub(crate) enum Topology {
+pub(crate) enum VirtualTopology {
     Cartesian(CartesianGrid),
     /// The ends of the lists of neighbours by rank, and all lists.
     Graph(Vec<c_int>, Vec<c_int>),
@@ -76,11 +76,11 @@ impl CartesianGrid {
     }
 }
 
-impl Topology {
+impl VirtualTopology {
     /// The neighbours of a rank.
     pub fn neighbors(&self, rank: c_int) -> NeighborLists {
         match self {
-            Topology::Cartesian(grid) => {
+            VirtualTopology::Cartesian(grid) => {
                 let sides =
                     (0..grid.dimensions.len()).flat_map(|dimension| [(dimension, -1), (dimension, 1)]);
                 let ranks: Vec<Option<c_int>> = sides
@@ -93,7 +93,7 @@ impl Topology {
                     destinations: numbered(1).collect(),
                 }
             }
-            Topology::Graph(..) => {
+            VirtualTopology::Graph(..) => {
                 let list: Vec<(Option<c_int>, u32)> = self
                     .graph_neighbors(rank)
                     .iter()
@@ -104,7 +104,7 @@ impl Topology {
                     destinations: list,
                 }
             }
-            Topology::Distributed(neighbors) => {
+            VirtualTopology::Distributed(neighbors) => {
                 let list = |all: &[(c_int, c_int)]| all.iter().map(|(rank, _)| (Some(*rank), 0)).collect();
                 NeighborLists {
                     sources: list(&neighbors.sources),
@@ -116,7 +116,7 @@ impl Topology {
 
     /// The neighbours of a rank of a graph; none in other topologies.
     pub fn graph_neighbors(&self, rank: c_int) -> &[c_int] {
-        let Topology::Graph(ends, edges) = self else {
+        let VirtualTopology::Graph(ends, edges) = self else {
             return &[];
         };
         let rank = rank as usize;
@@ -201,11 +201,11 @@ pub(crate) fn check_ranks<'a>(ranks: impl IntoIterator<Item = &'a c_int>, size: 
 }
 
 /// What `MPI_Topo_test` tells.
-pub(crate) fn kind_of(topology: Option<&Topology>) -> c_int {
+pub(crate) fn kind_of(topology: Option<&VirtualTopology>) -> c_int {
     match topology {
         None => abi::UNDEFINED,
-        Some(Topology::Graph(..)) => abi::GRAPH,
-        Some(Topology::Cartesian(_)) => abi::CART,
-        Some(Topology::Distributed(_)) => abi::DIST_GRAPH,
+        Some(VirtualTopology::Graph(..)) => abi::GRAPH,
+        Some(VirtualTopology::Cartesian(_)) => abi::CART,
+        Some(VirtualTopology::Distributed(_)) => abi::DIST_GRAPH,
     }
 }

@@ -190,7 +190,7 @@ impl RemoteMemory {
 
 /// A window of this rank.
 #[derive(Debug)]
-pub(crate) struct Window {
+pub(crate) struct MemoryWindow {
     /// A communicator of its own.
     pub communicator: c_int,
     pub flavor: c_int,
@@ -225,7 +225,7 @@ pub(crate) fn new_locks() -> Outcome<[File; 2]> {
     both.map_err(|error| failed("a lock", &error.into()))
 }
 
-impl Window {
+impl MemoryWindow {
     /// A window of parts that this rank has opened.
     pub fn new(
         (communicator, flavor): (c_int, c_int),
@@ -233,8 +233,8 @@ impl Window {
         parts: Vec<RemoteMemory>,
         locks: [File; 2],
         allocated: Option<Vec<u128>>,
-    ) -> Window {
-        Window {
+    ) -> MemoryWindow {
+        MemoryWindow {
             communicator,
             flavor,
             own,
@@ -270,7 +270,7 @@ pub(crate) fn allocate(bytes: usize) -> (Vec<u128>, *mut c_void) {
 
 /// All windows of a process; freed places are used again.
 #[derive(Debug, Default)]
-pub(crate) struct WindowTable(Vec<Option<Box<Window>>>);
+pub(crate) struct WindowTable(Vec<Option<Box<MemoryWindow>>>);
 
 /// Whether a handle is of a window.
 pub(crate) fn is_window(handle: c_int) -> bool {
@@ -279,7 +279,7 @@ pub(crate) fn is_window(handle: c_int) -> bool {
 
 impl WindowTable {
     /// A new window.
-    pub fn add(&mut self, window: Window) -> c_int {
+    pub fn add(&mut self, window: MemoryWindow) -> c_int {
         let free = self.0.iter().position(Option::is_none);
         let index = free.unwrap_or(self.0.len());
         let window = Some(Box::new(window));
@@ -307,7 +307,7 @@ impl WindowTable {
     ///
     /// # Errors
     /// There is none.
-    pub fn get(&self, handle: c_int) -> Outcome<&Window> {
+    pub fn get(&self, handle: c_int) -> Outcome<&MemoryWindow> {
         let index = self.index(handle)?;
         self.0[index]
             .as_deref()
@@ -318,7 +318,7 @@ impl WindowTable {
     ///
     /// # Errors
     /// There is none.
-    pub fn get_mut(&mut self, handle: c_int) -> Outcome<&mut Window> {
+    pub fn get_mut(&mut self, handle: c_int) -> Outcome<&mut MemoryWindow> {
         let index = self.index(handle)?;
         self.0[index]
             .as_deref_mut()

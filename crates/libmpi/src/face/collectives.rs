@@ -6,7 +6,7 @@ use super::{array, count_of, wide_array};
 use crate::abi::is_in_place;
 use crate::failure::Outcome;
 use crate::member_blocks::MemberBlocks;
-use crate::point_to_point::Elements;
+use crate::message::Elements;
 use crate::process::Process;
 
 /// Elements whose datatype and count mean nothing, where the buffer is in place.
@@ -31,11 +31,11 @@ macro_rules! collective_forms {
     ($blocking:ident $nonblocking:ident $suffix:literal $init:literal ($($argument:ident: $type:ty),*)
         on $communicator:ident |$process:ident| $body:block) => {
         $crate::face::exported! { $blocking $suffix ($($argument: $type),*) {
-            $crate::collective::run($communicator, $crate::collective::Blocks::Yes, |$process| $body).map(|_| ())
+            $crate::collective::run($communicator, $crate::collective::CallBlocks::Yes, |$process| $body).map(|_| ())
         } }
 
         $crate::face::exported! { $nonblocking $suffix ($($argument: $type,)* request: *mut std::ffi::c_int) {
-            let blocks = $crate::collective::Blocks::No;
+            let blocks = $crate::collective::CallBlocks::No;
             $crate::face::put(request, $crate::collective::run($communicator, blocks, |$process| $body)?)
         } }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::{CountArgument, array, count_of, counted_functions, functions, put, wide_array};
 use crate::abi::{self, class};
 use crate::attribute_calls::{self, AttributeOwner};
-use crate::darray::{Distribution, distributed_array};
+use crate::darray::{ArrayDistribution, distributed_array};
 use crate::datatype::{Datatype, DatatypeRecipe, PartType};
 use crate::datatype_table::DatatypeTable;
 use crate::failure::{Failure, Outcome};
@@ -201,7 +201,7 @@ counted_functions! {
         let head = [size, rank, dimensions];
         let recipe = recipe!(DARRAY: &head, own, kinds, arguments, grid, &[order]);
         let lengths = wide_array(lengths, count_of(dimensions)?)?;
-        let distribution = Distribution { size, rank, lengths: &lengths, kinds, arguments, grid };
+        let distribution = ArrayDistribution { size, rank, lengths: &lengths, kinds, arguments, grid };
         let is_fortran = is_fortran(order)?;
         put(made, derive(from, recipe, |from| distributed_array(from, &distribution, is_fortran))?)
     }

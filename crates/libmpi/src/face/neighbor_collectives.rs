@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use super::collectives::collectives;
 use super::{array, wide_array};
 use crate::member_blocks::MemberBlocks;
-use crate::point_to_point::Elements;
+use crate::message::Elements;
 use crate::process::Process;
 
 collectives! {

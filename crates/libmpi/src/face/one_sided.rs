@@ -5,8 +5,8 @@ use std::ffi::{c_int, c_void};
 use super::{CountArgument, count_of, counted_functions, functions, put};
 use crate::abi::MpiStatus;
 use crate::failure::Outcome;
+use crate::message::Elements;
 use crate::one_sided::WindowTarget;
-use crate::point_to_point::Elements;
 use crate::process::{self, Process};
 use crate::request::ActiveRequest;
 

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use super::{array, count_of, functions, put};
 use crate::abi::class;
 use crate::failure::{Failure, Outcome};
-use crate::point_to_point::{Elements, MessageEnvelope};
+use crate::message::{Elements, MessageEnvelope};
 use crate::process;
 
 /// All elements of a number of parts.

@@ -5,7 +5,8 @@ use std::ffi::{c_int, c_void};
 use super::{counted_functions, functions, put};
 use crate::abi::MpiStatus;
 use crate::failure::Outcome;
-use crate::point_to_point::{Elements, MessageEnvelope, Mode, Probed};
+use crate::message::{Elements, MessageEnvelope};
+use crate::point_to_point::{Mode, Probed};
 use crate::process;
 
 fn send(elements: Outcome<Elements>, envelope: MessageEnvelope, mode: Mode) -> Outcome<()> {

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use super::{count_of, counted_functions, exported, functions, put};
 use crate::abi;
-use crate::point_to_point::Elements;
+use crate::message::Elements;
 use crate::process;
 use crate::reduction::{LargeUserFunction, ReductionFunction, UserFunction};
 

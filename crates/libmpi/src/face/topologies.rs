@@ -10,7 +10,7 @@ use crate::abi::{self, class};
 use crate::failure::{Failure, Outcome};
 use crate::process::{self, Process};
 use crate::topology::{
-    CartesianGrid, GraphNeighbors, Topology, check_ranks, kind_of, share_among_dimensions,
+    CartesianGrid, GraphNeighbors, VirtualTopology, check_ranks, kind_of, share_among_dimensions,
 };
 
 /// The communicator of the first ranks of another one, with a topology that is made of the rank there.
@@ -18,7 +18,7 @@ fn create(
     parent: c_int,
     size: usize,
     call: Call,
-    topology: impl FnOnce(&mut Process, c_int) -> Outcome<Topology>,
+    topology: impl FnOnce(&mut Process, c_int) -> Outcome<VirtualTopology>,
 ) -> Outcome<c_int> {
     let created = process::with(|p| {
         let (_, all) = p.place(parent)?;
@@ -47,7 +47,7 @@ fn create(
 fn with_topology<T>(
     communicator: c_int,
     what: &str,
-    ask: impl FnOnce(&Topology, c_int) -> Option<Outcome<T>>,
+    ask: impl FnOnce(&VirtualTopology, c_int) -> Option<Outcome<T>>,
 ) -> Outcome<T> {
     process::with(|p| {
         let own = p.communicators.get(communicator)?;
@@ -70,7 +70,7 @@ fn with_grid<T>(communicator: c_int, ask: impl FnOnce(&CartesianGrid, c_int) -> 
         communicator,
         "Cartesian topology",
         |topology, rank| match topology {
-            Topology::Cartesian(grid) => Some(ask(grid, rank)),
+            VirtualTopology::Cartesian(grid) => Some(ask(grid, rank)),
             _ => None,
         },
     )
@@ -78,10 +78,10 @@ fn with_grid<T>(communicator: c_int, ask: impl FnOnce(&CartesianGrid, c_int) -> 
 
 fn with_graph<T>(
     communicator: c_int,
-    ask: impl FnOnce(&Topology, &[c_int], &[c_int]) -> Outcome<T>,
+    ask: impl FnOnce(&VirtualTopology, &[c_int], &[c_int]) -> Outcome<T>,
 ) -> Outcome<T> {
     with_topology(communicator, "graph topology", |topology, _| match topology {
-        Topology::Graph(ends, edges) => Some(ask(topology, ends, edges)),
+        VirtualTopology::Graph(ends, edges) => Some(ask(topology, ends, edges)),
         _ => None,
     })
 }
@@ -91,7 +91,7 @@ fn with_distributed<T>(communicator: c_int, ask: impl FnOnce(&GraphNeighbors) ->
         communicator,
         "distributed graph topology",
         |topology, _| match topology {
-            Topology::Distributed(neighbors) => Some(ask(neighbors)),
+            VirtualTopology::Distributed(neighbors) => Some(ask(neighbors)),
             _ => None,
         },
     )
@@ -160,7 +160,7 @@ functions! {
     ) {
         let grid = grid_of(array(dimensions, count)?, array(periods, count)?)?;
         let size = grid.size();
-        put(made, create(parent, size, Call::CartCreate, |_, _| Ok(Topology::Cartesian(grid)))?)
+        put(made, create(parent, size, Call::CartCreate, |_, _| Ok(VirtualTopology::Cartesian(grid)))?)
     }
 
     fn MPI_Cart_map(
@@ -233,7 +233,7 @@ functions! {
         };
         let split = process::with(|p| {
             let made = p.split(communicator, Some(place(false)), place(true))?.unwrap_or(abi::COMM_NULL);
-            p.communicators.get_mut(made)?.topology = Some(Rc::new(Topology::Cartesian(sub)));
+            p.communicators.get_mut(made)?.topology = Some(Rc::new(VirtualTopology::Cartesian(sub)));
             Ok(made)
         });
         put(made, split.map_err(|failure| failure.on(communicator))?)
@@ -246,7 +246,7 @@ functions! {
         let edges = array(edges, ends.last().copied().unwrap_or(0))?.to_vec();
         check_graph(&ends, &edges, ends.len())?;
         let size = ends.len();
-        put(made, create(parent, size, Call::CartCreate, |_, _| Ok(Topology::Graph(ends, edges)))?)
+        put(made, create(parent, size, Call::CartCreate, |_, _| Ok(VirtualTopology::Graph(ends, edges)))?)
     }
 
     fn MPI_Graph_map(
@@ -305,7 +305,7 @@ functions! {
             destinations: weighted(destinations, weights_of(destination_weights, destinations.len())?),
             is_weighted: has_weights(source_weights) && has_weights(destination_weights),
         };
-        put(made, create(parent, size, Call::CartCreate, |_, _| Ok(Topology::Distributed(neighbors)))?)
+        put(made, create(parent, size, Call::CartCreate, |_, _| Ok(VirtualTopology::Distributed(neighbors)))?)
     }
 
     fn MPI_Dist_graph_create(
@@ -341,7 +341,7 @@ functions! {
                     }
                 }
             }
-            Ok(Topology::Distributed(neighbors))
+            Ok(VirtualTopology::Distributed(neighbors))
         })?)
     }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use operation::Call;
+use operation::{Call, Operation};
 
 use super::{CountArgument, counted_functions, functions, put, put_count, put_text, text_of};
 use crate::abi::{self, class};
@@ -12,7 +12,7 @@ use crate::failure::{Failure, Handler, Outcome};
 use crate::info::set_entry;
 use crate::process;
 use crate::request::Found;
-use crate::window::{Window, WindowMemory, flavor};
+use crate::window::{MemoryWindow, WindowMemory, flavor};
 
 const LOCK_EXCLUSIVE: c_int = 234;
 const LOCK_SHARED: c_int = 235;
@@ -56,7 +56,7 @@ fn check_shared(communicator: c_int) -> Outcome<()> {
     }
 }
 
-fn with_window<T>(window: c_int, act: impl FnOnce(&mut Window) -> Outcome<T>) -> Outcome<T> {
+fn with_window<T>(window: c_int, act: impl FnOnce(&mut MemoryWindow) -> Outcome<T>) -> Outcome<T> {
     process::with(|p| act(p.windows.get_mut(window)?)).map_err(|failure| failure.on(window))
 }
 
@@ -70,9 +70,27 @@ fn finished(found: Option<Found>) -> Outcome<bool> {
     Ok(true)
 }
 
+/// How long a rank waits until it looks again whether a lock is free, at first and at most. It doubles each time, so
+/// that the ranks that wait do not look too often, and wait at most twice as long as they must.
+const FIRST_WAIT_PS: u64 = 100_000;
+const LONGEST_WAIT_PS: u64 = 6_400_000;
+
 /// Takes the lock of a rank, which another one may have.
 fn lock(window: c_int, rank: usize, exclusive: bool) -> Outcome<()> {
-    while !process::with(|p| p.try_lock(window, rank, exclusive))? {}
+    let mut wait = FIRST_WAIT_PS;
+    while !process::with(|p| p.try_lock(window, rank, exclusive))? {
+        process::with(|p| {
+            p.post(
+                Operation::Compute {
+                    ps: wait,
+                    region: None,
+                },
+                None,
+            );
+            Ok(())
+        })?;
+        wait = (2 * wait).min(LONGEST_WAIT_PS);
+    }
     Ok(())
 }
 
