@@ -6,7 +6,6 @@
 #![allow(unsafe_code)] // a buffer of two processes; each use gives its reason
 
 use std::cell::UnsafeCell;
-use std::hint;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -15,10 +14,6 @@ use rustix::thread::futex;
 const CHANNEL_BYTES: usize = 1 << 16;
 const HEADER_BYTES: usize = 64;
 const BUFFER_BYTES: usize = CHANNEL_BYTES - HEADER_BYTES;
-
-/// How often a side looks before it sleeps. A partner on another core mostly answers in this time, and waking a process
-/// on another core takes 50 us.
-const LOOKS: u32 = 200;
 
 /// After this time, a side that waits looks whether the other is still there.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -57,12 +52,7 @@ impl RankChannel {
             ChannelSide::Rank => ChannelSide::Simulator,
             ChannelSide::Simulator => ChannelSide::Rank,
         };
-        for _ in 0..LOOKS {
-            if self.turn.load(Ordering::Acquire) == side as u32 {
-                return true;
-            }
-            hint::spin_loop();
-        }
+        // Looking again and again before sleeping costs more than it saves: one side works while the other waits.
         let patience = PATIENCE.try_into().ok();
         loop {
             // The end of a process comes after its last turn, so it is asked first.
