@@ -65,7 +65,10 @@ UNLISTED = {
     "network.routing.algorithm",
     *(f"job.placement{key}" for key in ("", ".kind")),
     *(f"job.mapping{key}" for key in ("", ".kind")),
-    *(f"job.workload.{key}" for key in ("otf2", "dumpi", "clock", "goal", "liballprof", "motif", "operations")),
+    *(
+        f"job.workload.{key}"
+        for key in ("otf2", "dumpi", "clock", "goal", "liballprof", "motif", "operations")
+    ),
     "job.workload.compute",
     *(
         f"job.workload.{key}"

@@ -138,7 +138,11 @@ def _note(note: Mapping[str, Any]) -> str:
 def _job(number: int, job: Mapping[str, Any]) -> list[str]:
     name = str(job.get("name", f"job{number}"))
     workload, traffic = _table(job.get("workload")), _table(job.get("traffic"))
-    keys = [key for key in ("motif", "command", "python", "operations", "goal", "dumpi", "otf2") if key in workload]
+    keys = [
+        key
+        for key in ("motif", "command", "python", "operations", "goal", "dumpi", "otf2")
+        if key in workload
+    ]
     if keys:
         does = f"{keys[0]} {_part(workload, keys[0])}"
     elif traffic:

@@ -13,7 +13,19 @@ from typing import Any, Literal
 from fabricsim.kinds import Motif
 from fabricsim.part import Given, Part, Path, Size, Table, Time, given
 
-__all__ = ["Command", "Dumpi", "Goal", "Liballprof", "Operations", "Otf2", "Over", "Phase", "Python", "Source", "Window"]
+__all__ = [
+    "Command",
+    "Dumpi",
+    "Goal",
+    "Liballprof",
+    "Operations",
+    "Otf2",
+    "Over",
+    "Phase",
+    "Python",
+    "Source",
+    "Window",
+]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
