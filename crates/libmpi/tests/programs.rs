@@ -190,6 +190,9 @@ fn ranks_that_end_early_are_named() {
         ran.ranks.iter().map(|rank| rank.code()).collect::<Vec<_>>(),
         [0, 4, 0]
     );
+    let message = run(&["true"], 2, "").result.unwrap_err();
+    let expected = "rank 0: its process ended with exit status 0 without MPI_Init of FabricSim's library";
+    assert!(message.contains(expected), "{message}");
     let message = run(&["./there-is-no-such-program"], 2, "").result.unwrap_err();
     assert!(
         message.contains("there-is-no-such-program cannot be started"),

@@ -132,7 +132,13 @@ impl Launched {
             Some(RankStatus::Killed(signal)) => format!("signal {signal} ended its process"),
             None => "its process said what cannot be understood".into(),
         };
-        format!("{how} before MPI_Finalize")
+        if self.watch.memory.is_initialized(rank) {
+            return format!("{how} before MPI_Finalize");
+        }
+        format!(
+            "{how} without MPI_Init of FabricSim's library; a program of Open MPI before 6.0 has another ABI, and must be \
+             compiled with MPICH or with FabricSim's mpi.h"
+        )
     }
 
     /// Waits until all processes have ended by themselves. How, by rank.

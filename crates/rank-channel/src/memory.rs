@@ -113,6 +113,11 @@ impl SharedMemory {
         self.channel(rank).host.store(host, Ordering::Relaxed);
     }
 
+    /// Whether a rank has called `MPI_Init`.
+    pub fn is_initialized(&self, rank: u32) -> bool {
+        self.channel(rank).initialized.load(Ordering::Acquire) != 0
+    }
+
     /// Whether ranks measure their computation between calls.
     pub fn measures(&self) -> bool {
         self.header().measures.load(Ordering::Relaxed) != 0

@@ -55,6 +55,7 @@ impl RankEnd {
                 "{RANK}={rank}, and there are {ranks} ranks"
             )));
         }
+        memory.channel(rank).initialized.store(1, Ordering::Release);
         Ok(RankEnd {
             memory,
             rank,

@@ -36,7 +36,9 @@ pub(crate) struct RankChannel {
     more: AtomicU32,
     /// The rank's host in the simulated network.
     pub host: AtomicU32,
-    unused: [u32; 12],
+    /// Whether the rank has called `MPI_Init`.
+    pub initialized: AtomicU32,
+    unused: [u32; 11],
     buffer: UnsafeCell<[u8; BUFFER_BYTES]>,
 }
 
