@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use operation::{Call, Operation, Takes};
 use rank_channel::PostedData;
+use rustix::process::{PTracer, set_ptracer};
 
 use crate::abi::{self, class};
 use crate::communicator::translate;
@@ -42,6 +43,8 @@ impl Process {
         let made = self.duplicate(parent, None, Call::WinCreate)?;
         let communicator = made.ok_or_else(|| Failure::new(class::INTERN, "a window without this rank"))?;
         let locks = new_locks()?;
+        // Where only ancestors may reach the memory of a process; fails where there is no such rule.
+        let _ = set_ptracer(PTracer::Any);
         let (allocated, base) = match base {
             Some(base) => (None, base),
             None => {
