@@ -42,6 +42,7 @@ pub const NOT_COVERED: &[(&str, &str)] = &[
     ("a key of the experiment", "a line in an existing function"),
     ("a class of Python", "Python only"),
     ("a figure of Python", "Python only"),
+    ("a function of the MPI library", "programs in C call them all"),
     (
         "a [proposal](docs/methods/verdict.md#proposals) of the verdict on jobs of ranks",
         "a line in a list, whose unit tests name each bound with its proposals",
