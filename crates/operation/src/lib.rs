@@ -430,6 +430,29 @@ pub enum Operation {
     },
 }
 
+impl Operation {
+    /// The call of MPI; `None` of computation and of the end of a repetition.
+    pub fn call(&self) -> Option<Call> {
+        match self {
+            Operation::Send { call, .. }
+            | Operation::Receive { call, .. }
+            | Operation::Wait { call, .. }
+            | Operation::Probe { call, .. }
+            | Operation::Select { call, .. }
+            | Operation::Iprobe { call, .. }
+            | Operation::MatchedProbe { call, .. }
+            | Operation::ReceiveMatched { call, .. }
+            | Operation::Cancel { call, .. }
+            | Operation::NewCommunicator { call, .. }
+            | Operation::Collective { call, .. }
+            | Operation::Put { call, .. }
+            | Operation::Get { call, .. }
+            | Operation::Fence { call, .. } => Some(*call),
+            Operation::Compute { .. } | Operation::RepetitionEnd { .. } => None,
+        }
+    }
+}
+
 /// Bytes that one rank sends to and receives from each rank of a communicator, in its order. Where a rank sends
 /// the same to all (allgatherv, gatherv), `sends` has one entry; where it receives one part only (scatterv),
 /// `receives` has one. Lists that the caller of MPI need not know (`receives` of gatherv and `sends` of

@@ -477,23 +477,7 @@ pub(crate) fn program_operations(
 
 /// An operation as one flat table, with MPI's names of calls.
 fn table(operation: &Operation) -> serde_json::Value {
-    let call = match operation {
-        Operation::Compute { .. } | Operation::RepetitionEnd { .. } => None,
-        Operation::Send { call, .. }
-        | Operation::Receive { call, .. }
-        | Operation::Wait { call, .. }
-        | Operation::Select { call, .. }
-        | Operation::Probe { call, .. }
-        | Operation::Iprobe { call, .. }
-        | Operation::MatchedProbe { call, .. }
-        | Operation::ReceiveMatched { call, .. }
-        | Operation::Cancel { call, .. }
-        | Operation::NewCommunicator { call, .. }
-        | Operation::Collective { call, .. }
-        | Operation::Put { call, .. }
-        | Operation::Get { call, .. }
-        | Operation::Fence { call, .. } => Some(call.name()),
-    };
+    let call = operation.call().map(workload::Call::name);
     let mut flat = serde_json::Map::new();
     if let Ok(serde_json::Value::Object(tagged)) = serde_json::to_value(operation) {
         for (kind, fields) in tagged {

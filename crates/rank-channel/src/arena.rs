@@ -33,18 +33,10 @@ impl Payload {
         self.bytes.max(SMALLEST).next_power_of_two().trailing_zeros() as usize
     }
 
-    /// Copies the first bytes of it.
+    /// Copies bytes of it, from a place on.
     ///
     /// # Errors
     /// The system cannot read the memory.
-    pub fn read(self, memory: &SharedMemory, into: &mut [u8]) -> io::Result<()> {
-        memory.file().read_exact_at(into, self.offset)
-    }
-
-    /// Copies bytes from the middle of it.
-    ///
-    /// # Errors
-    /// As [`Payload::read`].
     pub fn read_from(self, memory: &SharedMemory, start: u64, into: &mut [u8]) -> io::Result<()> {
         memory.file().read_exact_at(into, self.offset + start)
     }

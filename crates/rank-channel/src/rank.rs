@@ -143,18 +143,10 @@ impl RankEnd {
         self.arena.store(&self.memory, parts)
     }
 
-    /// Copies the first bytes of a message.
+    /// Copies bytes of a message.
     ///
     /// # Errors
     /// The system cannot read the memory.
-    pub fn load(&self, payload: Payload, into: &mut [u8]) -> io::Result<()> {
-        payload.read(&self.memory, into)
-    }
-
-    /// Copies bytes from the middle of a message.
-    ///
-    /// # Errors
-    /// As [`RankEnd::load`].
     pub fn load_from(&self, payload: Payload, start: u64, into: &mut [u8]) -> io::Result<()> {
         payload.read_from(&self.memory, start, into)
     }

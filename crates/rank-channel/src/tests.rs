@@ -91,7 +91,7 @@ fn payloads_are_read_elsewhere_and_their_blocks_used_again() {
     assert_eq!((first.sender(), first.bytes, second.bytes), (1, 6, 100));
     let other = SharedMemory::open(memory.path().as_ref()).unwrap();
     let (mut text, mut rest) = ([0; 6], [0; 2]);
-    first.read(&other, &mut text).unwrap();
+    first.read_from(&other, 0, &mut text).unwrap();
     first.read_from(&other, 4, &mut rest).unwrap();
     assert_eq!((&text, &rest), (b"onetwo", b"wo"));
     arena.release(first);
@@ -103,7 +103,7 @@ fn payloads_are_read_elsewhere_and_their_blocks_used_again() {
     );
     let (mut far, mut third) = (Arena::new(0), [0; 5]);
     assert_eq!(far.store(&memory, &[b"x"]).unwrap().sender(), 0);
-    again.read(&other, &mut third).unwrap();
+    again.read_from(&other, 0, &mut third).unwrap();
     assert_eq!(&third, b"three");
 }
 

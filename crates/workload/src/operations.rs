@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::collective_totals::CollectiveTotals;
 use crate::info::{CommunicatorInfo, MessageInfo};
 use crate::trace::TraceFormat;
-use crate::{Call, MpiTimes, Operation, Program, TraceError, TraceInfo, Workload};
+use crate::{MpiTimes, Operation, Program, TraceError, TraceInfo, Workload};
 
 /// This format.
 pub const FORMAT: TraceFormat = TraceFormat {
@@ -368,27 +368,6 @@ impl Program for OperationsProgram {
     }
 }
 
-/// The call of an operation; `None` of computation.
-fn call_of(operation: &Operation) -> Option<Call> {
-    match operation {
-        Operation::Send { call, .. }
-        | Operation::Receive { call, .. }
-        | Operation::Wait { call, .. }
-        | Operation::Probe { call, .. }
-        | Operation::Select { call, .. }
-        | Operation::Iprobe { call, .. }
-        | Operation::MatchedProbe { call, .. }
-        | Operation::ReceiveMatched { call, .. }
-        | Operation::Cancel { call, .. }
-        | Operation::NewCommunicator { call, .. }
-        | Operation::Collective { call, .. }
-        | Operation::Put { call, .. }
-        | Operation::Get { call, .. }
-        | Operation::Fence { call, .. } => Some(*call),
-        Operation::Compute { .. } | Operation::RepetitionEnd { .. } => None,
-    }
-}
-
 /// Summarises a file.
 fn info(path: &Path) -> Result<TraceInfo, TraceError> {
     let recorded = RecordedOperations::open(path)?;
@@ -414,7 +393,7 @@ fn info(path: &Path) -> Result<TraceInfo, TraceError> {
                 }
                 _ => {}
             }
-            if let Some(call) = call_of(&operation) {
+            if let Some(call) = operation.call() {
                 *calls.entry(call.name().into()).or_default() += 1;
             }
         }
@@ -443,7 +422,7 @@ fn info(path: &Path) -> Result<TraceInfo, TraceError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Collective, Counts, Takes};
+    use crate::{Call, Collective, Counts, Takes};
 
     fn written(ranks: u32, operations: impl FnOnce(&OperationsWriter)) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::TempDir::new().unwrap();
