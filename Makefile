@@ -79,10 +79,11 @@ test-mpi: ## what runs on several processes, under mpirun
 	cargo test --locked --no-fail-fast --package fabricsim-cluster --package fabricsim-cli --features mpi \
 		--test mpirun --test distributed
 
-# The development profile and the features of `cargo test`: only the module itself is compiled.
+# The development profile and the features of `cargo test`: only the module itself is compiled. The library of real
+# programs is built together with the command and that crate for their features.
 python: $(VENV)/ready ## the Python package for development, in .venv
 	. $(VENV)/bin/activate && maturin develop --locked --extras plot,notebook,sweep,test,dev
-	cargo build --locked --package fabricsim-libmpi
+	cargo build --locked --package fabricsim-libmpi --package fabricsim-cli --package fabricsim-same-features
 	cp "$${CARGO_TARGET_DIR:-target}/debug/libfabricsim_libmpi.so" python/fabricsim/
 
 # In two processes, each file in one of them, as its tests share what they run.

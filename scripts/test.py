@@ -157,7 +157,8 @@ def compiled_again(before: dict[str, float], allowed: set[str]) -> list[str]:
     names = set()
     for file, moment in libraries().items():
         if before.get(file) != moment:
-            names.add(file.removeprefix("libfabricsim_").rpartition("-")[0].replace("_", "-"))
+            name, _, _hash = file.removeprefix("libfabricsim_").removesuffix(".rlib").partition("-")
+            names.add(name.replace("_", "-"))
     return sorted(names - allowed)
 
 
