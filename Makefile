@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 RUST := --workspace --exclude fabricsim-py
+# The libraries that real programs load.
+PROGRAMS := --package fabricsim-libmpi --package fabricsim-rank-clock
 
 .DEFAULT_GOAL := build
 .PHONY: build mpi demo test record-times lint test-rust test-instructions record-instructions test-loom test-without-otf2 \
@@ -12,10 +14,10 @@ RUST := --workspace --exclude fabricsim-py
 export RUSTC_WRAPPER ?= $(CURDIR)/scripts/rustc-for-tests.sh
 
 build: ## the release binary
-	cargo build --release --locked --package fabricsim-cli --package fabricsim-libmpi
+	cargo build --release --locked --package fabricsim-cli $(PROGRAMS)
 
 mpi: ## the release binary with MPI, for runs on several processes
-	cargo build --release --locked --package fabricsim-cli --package fabricsim-libmpi --features fabricsim-cli/mpi
+	cargo build --release --locked --package fabricsim-cli $(PROGRAMS) --features fabricsim-cli/mpi
 
 demo: ## install what is missing, build, replay LAMMPS on two networks and compare them
 	scripts/install-packages.sh
@@ -83,8 +85,8 @@ test-mpi: ## what runs on several processes, under mpirun
 # programs is built together with the command and that crate for their features.
 python: $(VENV)/ready ## the Python package for development, in .venv
 	. $(VENV)/bin/activate && maturin develop --locked --extras plot,notebook,sweep,test,dev
-	cargo build --locked --package fabricsim-libmpi --package fabricsim-cli --package fabricsim-same-features
-	cp "$${CARGO_TARGET_DIR:-target}/debug/libfabricsim_libmpi.so" python/fabricsim/
+	cargo build --locked --package fabricsim-cli $(PROGRAMS) --package fabricsim-same-features
+	cd "$${CARGO_TARGET_DIR:-target}/debug" && cp libfabricsim_libmpi.so libfabricsim_rank_clock.so "$(CURDIR)/python/fabricsim/"
 
 # In two processes, each file in one of them, as its tests share what they run.
 test-python: python ## the Python package, and what the documentation says

@@ -69,7 +69,7 @@ UNLISTED = {
         f"job.workload.{key}"
         for key in ("otf2", "dumpi", "clock", "goal", "liballprof", "motif", "operations")
     ),
-    "job.workload.compute",
+    *(f"job.workload.{key}" for key in ("compute", "clocks")),
     *(
         f"job.workload.{key}"
         for key in ("command", "python", "function", "ranks", "arguments.NAME", "reacts", "phases.motif")

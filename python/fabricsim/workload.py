@@ -181,11 +181,14 @@ class Command(Source, name="command"):
         Number of ranks, 1 to 32768.
     compute : {"measured", "none"}
         What computation between calls takes: its CPU time here, or nothing (default: measured).
+    clocks : {"simulated", "real"}
+        What the clocks of the C library show to a rank, and how it sleeps (default: simulated).
     """
 
     path: Sequence[str]  # type: ignore[assignment]
     ranks: int = field(kw_only=True)
     compute: Literal["measured", "none"] | None = field(default=None, kw_only=True)
+    clocks: Literal["simulated", "real"] | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, repr=False)

@@ -77,6 +77,36 @@ if world.rank == 0:
     assert done.stdout.splitlines()[0] == f"{10 * message} 5.0"
 
 
+def test_the_clocks_of_a_program_are_simulated(tmp_path: Path) -> None:
+    program = script(
+        tmp_path,
+        """
+import queue
+import time
+
+start, wtime = time.perf_counter(), MPI.Wtime()
+time.sleep(3600)
+try:
+    queue.Queue().get(timeout=0.01)
+except queue.Empty:
+    pass
+if world.rank == 0:
+    print(time.strftime("%Y-%m-%d %H", time.gmtime()), round(time.perf_counter() - start, 3),
+          round(MPI.Wtime() - wtime, 3))
+""",
+    )
+    done = mpirun(tmp_path, 2, program)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "2026-01-01 01 3600.01 3600.01"
+    began = time.monotonic()
+    text = program.read_text().replace("3600", "0.3")
+    program.write_text(text.replace('"%Y', '"real %Y'))
+    done = mpirun(tmp_path, 2, program, "--clocks", "real")
+    assert done.returncode == 0, done.stderr
+    assert time.monotonic() - began > 0.31
+    assert done.stdout.startswith("real ") and not done.stdout.startswith("real 2026-01-01")
+
+
 def test_objects_collectives_and_communicators(tmp_path: Path) -> None:
     """What the program computes is right, and the run is the same on every executor that it has."""
     program = script(

@@ -242,6 +242,9 @@ struct MpirunArguments {
     /// What computation between calls counts: measured (the CPU time that it takes here) or none
     #[arg(long, value_name = "WHAT")]
     compute: Option<String>,
+    /// What the program's clocks show: simulated time or real time [default: simulated]
+    #[arg(long, value_name = "WHAT")]
+    clocks: Option<String>,
     /// Override a key of the experiment, for example --set network.link.bandwidth='"400 Gbps"'
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
     set: Vec<(String, String)>,

@@ -59,6 +59,9 @@ fn job(arguments: &MpirunArguments) -> String {
     if let Some(compute) = &arguments.compute {
         job += &format!("workload.compute = {}\n", text(compute));
     }
+    if let Some(clocks) = &arguments.clocks {
+        job += &format!("workload.clocks = {}\n", text(clocks));
+    }
     if let Some(ranks) = arguments.ranks_per_host {
         job += &format!("ranks_per_host = {ranks}\n");
     }

@@ -12,6 +12,7 @@
 mod abi;
 mod attribute_calls;
 mod attributes;
+mod clock;
 mod collective;
 mod communicator;
 mod completion;

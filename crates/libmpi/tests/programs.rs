@@ -133,13 +133,14 @@ fn a_ring_takes_the_time_of_the_closed_form() {
 #[test]
 fn programs_find_what_mpi_says() {
     let folder = TempDir::new().unwrap();
-    let programs: [(&str, &[u32]); 6] = [
+    let programs: [(&str, &[u32]); 7] = [
         ("collectives", &[1, 2, 4]),
         ("datatypes", &[2, 3]),
         ("topologies", &[1, 2, 4]),
         ("requests", &[2, 3]),
         ("communicators", &[2, 4]),
         ("one_sided", &[1, 3]),
+        ("clocks", &[2]),
     ];
     for (name, sizes) in programs {
         let Some(program) = compiled(folder.path(), name) else {

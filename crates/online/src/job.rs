@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -10,16 +10,14 @@ use rank_channel::SharedMemory;
 use workload::{Operation, OperationsWriter};
 
 use crate::exchange::DataExchange;
-use crate::launch::{Launched, RankStatus};
+use crate::launch::{LaunchCommand, Launched, RankStatus};
 
 /// What a job executes.
 #[derive(Debug)]
 pub(crate) struct OnlineProgram {
-    pub command: Vec<String>,
+    pub command: LaunchCommand,
     pub ranks: u32,
     pub measures: bool,
-    /// Our MPI library.
-    pub library: PathBuf,
     /// The host of each rank.
     pub hosts: OnceLock<Vec<u32>>,
 }
@@ -72,7 +70,7 @@ impl OnlineJob {
 
     /// The command in one line.
     pub fn command(&self) -> String {
-        self.what.command.join(" ")
+        self.what.command.words.join(" ")
     }
 
     /// A rank has called `MPI_Finalize`. The last one completes the file of operations.
@@ -105,7 +103,7 @@ impl OnlineJob {
             (0..)
                 .zip(hosts)
                 .for_each(|(rank, host)| memory.place(rank, *host));
-            Launched::start(&self.what.command, memory, &self.what.library).map(Arc::new)
+            Launched::start(&self.what.command, memory).map(Arc::new)
         };
         launched.get_or_insert_with(start).clone()
     }

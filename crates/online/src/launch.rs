@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -31,6 +31,17 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Ends the processes of all ranks, also those that compute without an end: for Ctrl-C.
 pub fn interrupt() {
     INTERRUPTED.store(true, Ordering::Release);
+}
+
+/// What the processes of a job execute.
+#[derive(Clone, Debug)]
+pub(crate) struct LaunchCommand {
+    /// The program and its arguments.
+    pub words: Vec<String>,
+    /// Our MPI library.
+    pub library: PathBuf,
+    /// The library that replaces the clocks of the C library; `None` leaves them real.
+    pub clocks: Option<PathBuf>,
 }
 
 /// How a rank's process has ended.
@@ -89,8 +100,9 @@ impl Launched {
     ///
     /// # Errors
     /// In one sentence: the program cannot be started.
-    pub fn start(command: &[String], memory: SharedMemory, library: &Path) -> Result<Launched, String> {
+    pub fn start(command: &LaunchCommand, memory: SharedMemory) -> Result<Launched, String> {
         INTERRUPTED.store(false, Ordering::Release);
+        let library = &command.library;
         let folder = library_folder(library)
             .map_err(|error| format!("no folder for the MPI library {}: {error}", library.display()))?;
         let memory = Arc::new(memory);
@@ -104,7 +116,7 @@ impl Launched {
             ends: AtomicBool::new(false),
         });
         let (started, result) = channel();
-        let (command, folder_path, own) = (command.to_vec(), folder.path().to_path_buf(), watch.clone());
+        let (command, folder_path, own) = (command.clone(), folder.path().to_path_buf(), watch.clone());
         // The processes die with the thread that has started them, which therefore watches them until they end.
         let watcher = thread::spawn(move || own.run(&command, &folder_path, &started));
         let launched = Launched {
@@ -178,10 +190,10 @@ fn library_folder(library: &Path) -> io::Result<TempDir> {
     Ok(folder)
 }
 
-/// The folder, before those of a list as `LD_LIBRARY_PATH` has.
-fn before(folder: &Path, others: Option<OsString>) -> OsString {
+/// A path, before those of a list as `LD_LIBRARY_PATH` has.
+fn before(path: &Path, others: Option<OsString>) -> OsString {
     let others = others.filter(|others| !others.is_empty());
-    let list: Vec<OsString> = std::iter::once(folder.into()).chain(others).collect();
+    let list: Vec<OsString> = std::iter::once(path.into()).chain(others).collect();
     list.join(OsStr::new(":"))
 }
 
@@ -192,13 +204,13 @@ impl ProcessWatch {
     }
 
     /// Starts the processes, says whether that has worked, and watches them until the last one has ended.
-    fn run(&self, command: &[String], folder: &Path, started: &Sender<Result<(), String>>) {
+    fn run(&self, command: &LaunchCommand, folder: &Path, started: &Sender<Result<(), String>>) {
         let mut children = Vec::new();
         for rank in 0..self.memory.ranks() {
             match self.start(command, folder, rank) {
                 Ok(child) => children.push(child),
                 Err(error) => {
-                    let _ = started.send(Err(format!("{} cannot be started: {error}", command[0])));
+                    let _ = started.send(Err(format!("{} cannot be started: {error}", command.words[0])));
                     self.ends.store(true, Ordering::Release);
                     break;
                 }
@@ -208,11 +220,14 @@ impl ProcessWatch {
         self.watch(children);
     }
 
-    fn start(&self, command: &[String], folder: &Path, rank: u32) -> io::Result<WatchedChild> {
+    fn start(&self, command: &LaunchCommand, folder: &Path, rank: u32) -> io::Result<WatchedChild> {
         let ranks = self.memory.ranks();
-        let mut process = Command::new(&command[0]);
+        let mut process = Command::new(&command.words[0]);
+        if let Some(clocks) = &command.clocks {
+            process.env("LD_PRELOAD", before(clocks, env::var_os("LD_PRELOAD")));
+        }
         process
-            .args(&command[1..])
+            .args(&command.words[1..])
             .env(CHANNEL, self.memory.path())
             .env(RANK, rank.to_string())
             .env("LD_LIBRARY_PATH", before(folder, env::var_os("LD_LIBRARY_PATH")))

@@ -1,4 +1,4 @@
-//! The keys of a job whose ranks are processes: `command`, `ranks`, `compute`.
+//! The keys of a job whose ranks are processes: `command`, `ranks`, `compute`, `clocks`.
 
 use std::env;
 use std::io;
@@ -10,16 +10,23 @@ use workload::{Interpreter, Program, TraceError, Workload};
 
 use crate::RankStatus;
 use crate::job::{OnlineJob, OnlineProgram};
+use crate::launch::LaunchCommand;
 use crate::program::OnlineRank;
 
 /// File name of our MPI library, as cargo builds it.
 const LIBRARY: &str = "libfabricsim_libmpi.so";
+
+/// File name of the library that shows simulated time on the clocks of the C library, beside it.
+const CLOCK_LIBRARY: &str = "libfabricsim_rank_clock.so";
 
 /// Maximum ranks of a program: processes of one machine.
 const MAX_RANKS: u32 = 1 << 15;
 
 /// How computation between calls counts.
 const COMPUTE: [&str; 2] = ["measured", "none"];
+
+/// What the clocks of the C library show.
+const CLOCKS: [&str; 2] = ["simulated", "real"];
 
 /// Reads the key `command` of a job's workload, and has the programs that it has read.
 #[derive(Debug, Default)]
@@ -89,15 +96,27 @@ impl Interpreter for OnlinePrograms {
             return Err(section.error("ranks", message));
         }
         let compute = section.choice_or("compute", COMPUTE[0], &COMPUTE)?;
+        let clocks = section.choice_or("clocks", CLOCKS[0], &CLOCKS)?;
         let library = self
             .find_library()
             .map_err(|message| section.error("command", message))?;
+        let clock_library = library.with_file_name(CLOCK_LIBRARY);
+        if !clock_library.is_file() {
+            let message = format!(
+                "{}, which belongs to FabricSim's MPI library, is not there",
+                clock_library.display()
+            );
+            return Err(section.error("command", message));
+        }
         Ok(Arc::new(OnlineWorkload {
             what: Arc::new(OnlineProgram {
-                command,
+                command: LaunchCommand {
+                    words: command,
+                    clocks: (clocks == CLOCKS[0]).then_some(clock_library),
+                    library,
+                },
                 ranks,
                 measures: compute == COMPUTE[0],
-                library,
                 hosts: OnceLock::new(),
             }),
             current: Mutex::new(None),
@@ -158,7 +177,7 @@ impl Workload for OnlineWorkload {
 
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
         let run = self.run_of(rank).map_err(|error| TraceError {
-            file: self.what.command.join(" "),
+            file: self.what.command.words.join(" "),
             rank: Some(rank),
             message: format!("the file of its operations cannot be written: {error}"),
         })?;

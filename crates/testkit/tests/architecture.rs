@@ -18,6 +18,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("otf2", &[]),
     ("operation", &[]),
     ("rank-channel", &["operation"]),
+    ("rank-clock", &[]),
     ("libmpi", &["operation", "rank-channel"]),
     ("online", &["config", "rank-channel", "workload"]),
     ("workload", &["config", "operation", "otf2"]),

@@ -124,7 +124,7 @@ fn layout_of(bytes: usize) -> Option<Layout> {
 
 const _: () = {
     fn time() -> c_double {
-        match process::with(|process| Ok(process.clock())) {
+        match process::with(|process| Ok(process.clock_ps() as f64 / 1e12)) {
             Ok(now) => now,
             Err(failure) => {
                 error::code("MPI_Wtime", Err(failure));
