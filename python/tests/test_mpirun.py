@@ -107,6 +107,26 @@ if world.rank == 0:
     assert done.stdout.startswith("real ") and not done.stdout.startswith("real 2026-01-01")
 
 
+def test_options_of_other_mpiruns(tmp_path: Path) -> None:
+    program = script(
+        tmp_path,
+        """
+import os
+
+place = [os.environ[name] for name in ("PMI_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALNRANKS", "LEVEL")]
+print(*place, MPI.Get_processor_name(), os.getcwd())
+""",
+    )
+    (tmp_path / "below").mkdir()
+    options = ["-x", "LEVEL=7", "-wdir", "below", "-ppn", "2", "--bind-to", "core", "-l"]
+    done = mpirun(tmp_path, 4, program, *options)
+    assert done.returncode == 0, done.stderr
+    ranks = sorted(line for line in done.stdout.splitlines() if line.startswith("["))
+    expected = [f"[{rank}] {rank} {rank % 2} 2 7 host{rank // 2} {tmp_path / 'below'}" for rank in range(4)]
+    assert ranks == expected
+    assert "ignored: --bind-to" in done.stderr
+
+
 def test_objects_collectives_and_communicators(tmp_path: Path) -> None:
     """What the program computes is right, and the run is the same on every executor that it has."""
     program = script(

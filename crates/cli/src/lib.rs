@@ -11,6 +11,8 @@ mod export;
 mod list;
 #[cfg(target_os = "linux")]
 mod mpirun;
+#[cfg(target_os = "linux")]
+mod mpirun_options;
 mod new;
 mod progress;
 mod python;
@@ -253,6 +255,15 @@ struct MpirunArguments {
     /// Result folder; replaces an earlier result [default: results/PROGRAM]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Set a variable of the program's environment (also -x and -genv)
+    #[arg(long, value_name = "NAME=VALUE")]
+    env: Vec<String>,
+    /// Working directory of the program
+    #[arg(long, value_name = "DIR")]
+    wdir: Option<String>,
+    /// Begin each line that a rank prints with its number (also -l, --tag-output)
+    #[arg(long)]
+    label: bool,
     /// The program and its arguments
     #[arg(
         required = true,
@@ -496,6 +507,12 @@ pub fn main(
     interpreters: Interpreters<'_>,
     mpi_library: Option<PathBuf>,
 ) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    #[cfg(target_os = "linux")]
+    let arguments = match mpirun::read_options(arguments) {
+        Ok(arguments) => arguments,
+        Err(message) => return CommandFailure { message, status: 2 }.reported().status,
+    };
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
@@ -514,7 +531,7 @@ pub fn main(
         Command::New(arguments) => new::new(&arguments),
         Command::Run(arguments) => run::run(arguments, interpreters),
         #[cfg(target_os = "linux")]
-        Command::Mpirun(arguments) => mpirun::mpirun(arguments, interpreters),
+        Command::Mpirun(arguments) => mpirun::mpirun(arguments, &programs, interpreters),
         Command::Resume(arguments) => run::resume(&arguments, interpreters),
         Command::Check(arguments) => run::check(&arguments, interpreters),
         Command::List(arguments) => list::list(&arguments),

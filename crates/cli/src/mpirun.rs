@@ -1,12 +1,14 @@
 //! `mpirun`: a real MPI program on a simulated network; the end of real programs of all commands.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use clap::CommandFactory;
 use config::Override;
 use experiment::{Experiment, ExperimentSource, Interpreters};
 use online::{OnlinePrograms, RankStatus};
 
-use crate::{CommandFailure, MpirunArguments, run};
+use crate::{CommandFailure, MpirunArguments, mpirun_options, run};
 
 /// Ends the processes of all programs of a command, which has ended so. A rank that has failed makes the command fail,
 /// with the rank's exit status.
@@ -28,10 +30,34 @@ pub(crate) fn end(programs: &OnlinePrograms, done: Result<(), CommandFailure>) -
     Err(CommandFailure { message, status })
 }
 
+/// The command line, with the options of other `mpirun`s as ours.
+///
+/// # Errors
+/// In one sentence.
+pub(crate) fn read_options(arguments: Vec<OsString>) -> Result<Vec<OsString>, String> {
+    if arguments.get(1).is_none_or(|command| command != "mpirun") {
+        return Ok(arguments);
+    }
+    let ours = crate::Cli::command();
+    let Some(ours) = ours.find_subcommand("mpirun") else {
+        return Ok(arguments);
+    };
+    let read = mpirun_options::read(&arguments, ours)?;
+    if !read.ignored.is_empty() {
+        let ignored = read.ignored.join(", ");
+        eprintln!("info: ignored: {ignored}; all ranks run here, and their hosts are those of job.placement");
+    }
+    Ok(read.line)
+}
+
 pub(crate) fn mpirun(
     arguments: MpirunArguments,
+    programs: &OnlinePrograms,
     interpreters: Interpreters<'_>,
 ) -> Result<(), CommandFailure> {
+    if arguments.label {
+        programs.label_output();
+    }
     let mut overrides: Vec<Override> = arguments.set.iter().cloned().map(Override::from).collect();
     overrides.extend(arguments.machine.overrides());
     let mut source = ExperimentSource::of_file(&arguments.experiment, overrides)?;
@@ -48,7 +74,7 @@ pub(crate) fn mpirun(
 /// The job of the program, as an experiment file has it.
 fn job(arguments: &MpirunArguments) -> String {
     let text = |text: &str| serde_json::Value::from(text).to_string();
-    let command: Vec<String> = arguments.command.iter().map(|word| text(word)).collect();
+    let command: Vec<String> = surrounded(arguments).map(|word| text(&word)).collect();
     let name = program_name(&arguments.command);
     let mut job = format!(
         "\n[[job]]\nname = {}\nworkload.command = [{}]\nworkload.ranks = {}\n",
@@ -66,6 +92,19 @@ fn job(arguments: &MpirunArguments) -> String {
         job += &format!("ranks_per_host = {ranks}\n");
     }
     job
+}
+
+/// The command, started by `env` where its surroundings change.
+fn surrounded(arguments: &MpirunArguments) -> impl Iterator<Item = String> {
+    let mut words = Vec::new();
+    if let Some(folder) = &arguments.wdir {
+        words.push(format!("--chdir={folder}"));
+    }
+    words.extend(arguments.env.iter().cloned());
+    if !words.is_empty() {
+        words.insert(0, "env".into());
+    }
+    words.into_iter().chain(arguments.command.iter().cloned())
 }
 
 /// The name of the program: of its script, if an interpreter runs one.

@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code)] // a call between fork and exec; its use gives its reason
 
+use std::collections::HashMap;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -15,6 +16,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use crate::output;
 use rank_channel::{CHANNEL, RANK, SharedMemory, SimulatorEnd};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
@@ -42,7 +44,13 @@ pub(crate) struct LaunchCommand {
     pub library: PathBuf,
     /// The library that replaces the clocks of the C library; `None` leaves them real.
     pub clocks: Option<PathBuf>,
+    /// Whether each line that a rank prints begins with its number.
+    pub labels: bool,
 }
+
+/// What tells a program that another MPI library's launcher has started it. Such a library, loaded by mistake, would
+/// wait for that launcher.
+const OTHER_LAUNCHERS: [&str; 4] = ["PMI_", "PMIX_", "OMPI_", "HYDI_"];
 
 /// How a rank's process has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,6 +188,21 @@ impl Drop for Launched {
     }
 }
 
+/// Number of each rank among those of its host, and how many these are.
+fn local_ranks(hosts: &[u32]) -> Vec<(u32, u32)> {
+    let mut on_host: HashMap<u32, u32> = HashMap::new();
+    let count = |host: &u32| {
+        let count = on_host.entry(*host).or_default();
+        *count += 1;
+        *count - 1
+    };
+    let ranks: Vec<u32> = hosts.iter().map(count).collect();
+    ranks
+        .into_iter()
+        .zip(hosts.iter().map(|host| on_host[host]))
+        .collect()
+}
+
 /// A folder with the library under all its names.
 fn library_folder(library: &Path) -> io::Result<TempDir> {
     let library = library.canonicalize()?;
@@ -206,8 +229,11 @@ impl ProcessWatch {
     /// Starts the processes, says whether that has worked, and watches them until the last one has ended.
     fn run(&self, command: &LaunchCommand, folder: &Path, started: &Sender<Result<(), String>>) {
         let mut children = Vec::new();
-        for rank in 0..self.memory.ranks() {
-            match self.start(command, folder, rank) {
+        let hosts: Vec<u32> = (0..self.memory.ranks())
+            .map(|rank| self.memory.host(rank))
+            .collect();
+        for (rank, local) in (0..).zip(local_ranks(&hosts)) {
+            match self.start(command, folder, rank, local) {
                 Ok(child) => children.push(child),
                 Err(error) => {
                     let _ = started.send(Err(format!("{} cannot be started: {error}", command.words[0])));
@@ -216,15 +242,53 @@ impl ProcessWatch {
                 }
             }
         }
+        let mut printing = Vec::new();
+        if command.labels {
+            let mut pipes: Vec<_> = children
+                .iter_mut()
+                .map(|child| (child.rank, &mut child.child))
+                .collect();
+            printing.extend(output::label(&mut pipes));
+        }
         let _ = started.send(Ok(()));
         self.watch(children);
+        for thread in printing {
+            let _ = thread.join();
+        }
     }
 
-    fn start(&self, command: &LaunchCommand, folder: &Path, rank: u32) -> io::Result<WatchedChild> {
-        let ranks = self.memory.ranks();
+    fn start(
+        &self,
+        command: &LaunchCommand,
+        folder: &Path,
+        rank: u32,
+        local: (u32, u32),
+    ) -> io::Result<WatchedChild> {
         let mut process = Command::new(&command.words[0]);
         if let Some(clocks) = &command.clocks {
             process.env("LD_PRELOAD", before(clocks, env::var_os("LD_PRELOAD")));
+        }
+        for (name, _) in env::vars_os() {
+            if OTHER_LAUNCHERS
+                .iter()
+                .any(|prefix| name.to_string_lossy().starts_with(prefix))
+            {
+                process.env_remove(name);
+            }
+        }
+        let ranks = self.memory.ranks();
+        // What programs read to find their place.
+        for (name, value) in [
+            ("PMI_RANK", rank),
+            ("PMI_SIZE", ranks),
+            ("MPI_LOCALRANKID", local.0),
+            ("MPI_LOCALNRANKS", local.1),
+            ("OMPI_COMM_WORLD_RANK", rank),
+            ("OMPI_COMM_WORLD_SIZE", ranks),
+            ("OMPI_COMM_WORLD_LOCAL_RANK", local.0),
+            ("OMPI_COMM_WORLD_LOCAL_SIZE", local.1),
+        ] {
+            process.env(name, value.to_string());
         }
         process
             .args(&command.words[1..])
@@ -233,12 +297,13 @@ impl ProcessWatch {
             .env("LD_LIBRARY_PATH", before(folder, env::var_os("LD_LIBRARY_PATH")))
             // The wheel of mpi4py would look for the library of its own environment first.
             .env("MPI4PY_MPIABI", "mpich")
-            .env("PMI_RANK", rank.to_string())
-            .env("PMI_SIZE", ranks.to_string())
             // Of its own, so that what the program starts ends with it, and Ctrl-C reaches the simulator only.
             .process_group(0);
         if rank > 0 {
             process.stdin(Stdio::null());
+        }
+        if command.labels {
+            process.stdout(Stdio::piped()).stderr(Stdio::piped());
         }
         // Safety: one system call, which allocates nothing.
         unsafe {
@@ -305,4 +370,17 @@ struct WatchedChild {
     end: OwnedFd,
     group: Pid,
     rank: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_of_a_host_are_counted() {
+        assert_eq!(
+            local_ranks(&[4, 4, 9, 4, 9]),
+            [(0, 3), (1, 3), (0, 2), (2, 3), (1, 2)]
+        );
+    }
 }

@@ -3,6 +3,7 @@
 use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use config::Section;
@@ -33,6 +34,8 @@ const CLOCKS: [&str; 2] = ["simulated", "real"];
 pub struct OnlinePrograms {
     /// Our MPI library, where it is not beside the program.
     library: Option<PathBuf>,
+    /// Whether each line that a rank prints begins with its number.
+    labels: AtomicBool,
     jobs: Jobs,
 }
 
@@ -44,8 +47,13 @@ impl OnlinePrograms {
     pub fn new(library: Option<PathBuf>) -> OnlinePrograms {
         OnlinePrograms {
             library,
-            jobs: Jobs::default(),
+            ..OnlinePrograms::default()
         }
+    }
+
+    /// From now on each line that a rank of a job prints begins with its number.
+    pub fn label_output(&self) {
+        self.labels.store(true, Ordering::Relaxed);
     }
 
     /// Ends the processes of all jobs: those of jobs whose ranks have all called `MPI_Finalize` end by themselves, and
@@ -114,6 +122,7 @@ impl Interpreter for OnlinePrograms {
                     words: command,
                     clocks: (clocks == CLOCKS[0]).then_some(clock_library),
                     library,
+                    labels: self.labels.load(Ordering::Relaxed),
                 },
                 ranks,
                 measures: compute == COMPUTE[0],

@@ -113,6 +113,11 @@ impl SharedMemory {
         self.channel(rank).host.store(host, Ordering::Relaxed);
     }
 
+    /// The host of a rank.
+    pub fn host(&self, rank: u32) -> u32 {
+        self.channel(rank).host.load(Ordering::Relaxed)
+    }
+
     /// Whether a rank has called `MPI_Init`.
     pub fn is_initialized(&self, rank: u32) -> bool {
         self.channel(rank).initialized.load(Ordering::Acquire) != 0

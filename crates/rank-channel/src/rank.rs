@@ -76,7 +76,7 @@ impl RankEnd {
 
     /// The rank's host in the simulated network.
     pub fn host(&self) -> u32 {
-        self.memory.channel(self.rank).host.load(Ordering::Relaxed)
+        self.memory.host(self.rank)
     }
 
     /// The name of that host.
