@@ -533,6 +533,18 @@ pub fn main(
         #[cfg(target_os = "linux")]
         Command::Mpirun(arguments) => mpirun::mpirun(arguments, &programs, interpreters),
         Command::Resume(arguments) => run::resume(&arguments, interpreters),
+        #[cfg(target_os = "linux")]
+        Command::Check(arguments) if online::is_compiled(&arguments.experiment.experiment) => {
+            mpirun::check(&arguments, &programs)
+        }
+        #[cfg(target_os = "linux")]
+        Command::Check(arguments) if online::is_script(&arguments.experiment.experiment) => {
+            Err(CommandFailure::wrong_input(format!(
+                "{} is a script; check the compiled program that it starts, or the modules that it loads, such as \
+                 mpi4py/MPI.mpich.*.so",
+                arguments.experiment.experiment.display()
+            )))
+        }
         Command::Check(arguments) => run::check(&arguments, interpreters),
         Command::List(arguments) => list::list(&arguments),
         Command::Trace(TraceCommand::Info(arguments)) => trace::info(&arguments),

@@ -8,7 +8,7 @@ use config::Override;
 use experiment::{Experiment, ExperimentSource, Interpreters};
 use online::{OnlinePrograms, RankStatus};
 
-use crate::{CommandFailure, MpirunArguments, mpirun_options, run};
+use crate::{CheckArguments, CommandFailure, MpirunArguments, mpirun_options, print, run};
 
 /// Ends the processes of all programs of a command, which has ended so. A rank that has failed makes the command fail,
 /// with the rank's exit status.
@@ -69,6 +69,31 @@ pub(crate) fn mpirun(
         .unwrap_or_else(|| default_folder(&arguments.command));
     let result = run::run_experiment(&experiment, &arguments.machine, &out)?;
     run::show_result(&experiment, result, &arguments.machine, &out)
+}
+
+/// `check` of a compiled program: which MPI it needs, and whether all of it is there.
+pub(crate) fn check(arguments: &CheckArguments, programs: &OnlinePrograms) -> Result<(), CommandFailure> {
+    let needs = programs
+        .needs(&arguments.experiment.experiment)
+        .map_err(CommandFailure::wrong_input)?;
+    if arguments.json {
+        let report = serde_json::json!({
+            "program": needs.file.display().to_string(),
+            "library": needs.library.to_string(),
+            "functions": needs.functions,
+            "missing": needs.missing,
+            "obstacle": needs.obstacle(),
+        });
+        print(format!("{report:#}"));
+    } else {
+        print(&needs);
+    }
+    match needs.obstacle() {
+        Some(obstacle) => Err(CommandFailure::wrong_input(format!(
+            "this program cannot run: {obstacle}"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// The job of the program, as an experiment file has it.

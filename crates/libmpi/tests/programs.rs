@@ -202,6 +202,30 @@ fn ranks_that_end_early_are_named() {
 }
 
 #[test]
+fn what_a_program_lacks_is_named_before_it_runs() {
+    let folder = TempDir::new().unwrap();
+    let Some(lacking) = compiled(folder.path(), "lacking") else {
+        return;
+    };
+    let programs = OnlinePrograms::new(Some(library()));
+    let needs = programs.needs(Path::new(&lacking)).unwrap();
+    assert_eq!(
+        needs.functions,
+        ["MPI_Finalize", "MPI_Init", "MPI_Open_port"]
+            .map(String::from)
+            .into()
+    );
+    assert_eq!(needs.missing, ["MPI_Open_port"].map(String::from).into());
+    assert_eq!(needs.obstacle(), None);
+    let message = run(&[&lacking], 1, "").result.unwrap_err();
+    assert!(message.contains("MPI_Open_port"), "{message}");
+    let needs = programs.needs(Path::new("/bin/sh")).unwrap();
+    assert!(needs.obstacle().unwrap().contains("calls MPI"), "{needs}");
+    let needs = programs.needs(Path::new("/nonexistent"));
+    assert!(needs.unwrap_err().contains("/nonexistent: No such file"));
+}
+
+#[test]
 fn ranks_that_wait_forever_are_named() {
     let folder = TempDir::new().unwrap();
     let Some(ending) = compiled(folder.path(), "ending") else {

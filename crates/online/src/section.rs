@@ -13,6 +13,7 @@ use crate::RankStatus;
 use crate::job::{OnlineJob, OnlineProgram};
 use crate::launch::LaunchCommand;
 use crate::program::OnlineRank;
+use crate::symbols::{self, ProgramNeeds};
 
 /// File name of our MPI library, as cargo builds it.
 const LIBRARY: &str = "libfabricsim_libmpi.so";
@@ -67,6 +68,14 @@ impl OnlinePrograms {
     pub fn aborted(&self) -> Option<i32> {
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         jobs.iter().find_map(|job| *job.locked_aborted())
+    }
+
+    /// What a compiled program needs of MPI.
+    ///
+    /// # Errors
+    /// In one sentence: it, or our library, cannot be read.
+    pub fn needs(&self, program: &Path) -> Result<ProgramNeeds, String> {
+        symbols::program_needs(program, &self.find_library()?)
     }
 
     fn find_library(&self) -> Result<PathBuf, String> {

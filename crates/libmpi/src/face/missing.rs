@@ -19,7 +19,17 @@ macro_rules! missing {
                 refuse(stringify!($name))
             }
         };
-    )* };
+    )*
+        /// The names, for who asks before a run: one in a line.
+        #[unsafe(no_mangle)]
+        static FABRICSIM_MISSING: [u8; MISSING.len()] = {
+            let mut names = [0; MISSING.len()];
+            names.copy_from_slice(MISSING.as_bytes());
+            names
+        };
+
+        const MISSING: &str = concat!($(stringify!($name), "\n"),*);
+    };
 }
 
 fn refuse(name: &str) -> c_int {
