@@ -157,6 +157,7 @@ const OF_THE_MODEL: &[&str] = &[
     "network.routing.period",
     "network.routing.metric",
     "network.routing.metric_scope",
+    "network.routing.vcs",
     "network.routing.deadlock",
     "network.traffic_class",
 ];
