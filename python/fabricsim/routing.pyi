@@ -118,8 +118,8 @@ class Minimal(Routing):
         Virtual channels whose bytes count: all of the port (port), or the one that the packet would take
         (vc) (default: port).
     vcs : {"by-segment", "by-phase"}
-        Virtual channels of a path: by-segment, without cycles of waiting packets; by-phase, in a dragonfly
-        those of BookSim, which under ugal can deadlock (default: by-segment).
+        Virtual channels of a path: by-segment, without cycles of waiting packets; by-phase, in a
+        dragonfly those of BookSim, which under ugal can deadlock (default: by-segment).
     """
 
     paths: Literal["hashed", "random", "adaptive"] | None = ...
@@ -323,8 +323,8 @@ class Ugal(Routing):
     period : Time, such as "1 us"
         Time between two load reports of a router to its group (default: 100 ns).
     vcs : {"by-segment", "by-phase"}
-        Virtual channels of a path: by-segment, without cycles of waiting packets; by-phase, in a dragonfly
-        those of BookSim, which under ugal can deadlock (default: by-segment).
+        Virtual channels of a path: by-segment, without cycles of waiting packets; by-phase, in a
+        dragonfly those of BookSim, which under ugal can deadlock (default: by-segment).
     """
 
     bias: Size | None = ...
