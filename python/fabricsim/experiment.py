@@ -169,6 +169,18 @@ class Router(Given):
     vc_assignment : {"any", "next-output"}
         Model flit only: a packet may get any virtual channel that routing allows, or one of those for its
         output at the next router (default: any).
+    host_vcs : {"any", "by-routing"}
+        Model flit only: a packet may get any virtual channel of a link to or from a host, or a random one
+        from its host and the one that routing gives to its host (default: any).
+    buffers : {"private", "shared"}
+        Model flit only: each virtual channel has its part of a buffer, or all of a port share what exceeds a
+        private part (default: private).
+    private_buffer : Size, such as "64 B"
+        Model flit only: part of a shared buffer that one virtual channel has for itself, in whole flits
+        (default: a flit, of shared buffers).
+    stages : {"pipelined", "batched"}
+        Model flit only: routing and the crossbar, if they take several cycles, are pipelined, or take one
+        batch after the other at all ports together (default: pipelined).
     speculation : {"none", "low-priority", "masked-by-grants", "masked-by-requests"}
         Model flit only: a head asks for the crossbar before it has a virtual channel, with a lower priority
         than other flits, or by an allocator of its own whose grants count where they meet no grants or no
@@ -255,6 +267,10 @@ class Router(Given):
     output_speedup: int | None = None
     switch_allocation: Literal["per-flit", "per-packet"] | None = None
     vc_assignment: Literal["any", "next-output"] | None = None
+    host_vcs: Literal["any", "by-routing"] | None = None
+    buffers: Literal["private", "shared"] | None = None
+    private_buffer: Size | None = None
+    stages: Literal["pipelined", "batched"] | None = None
     speculation: Literal["none", "low-priority", "masked-by-grants", "masked-by-requests"] | None = None
     speculation_needs: Literal["credit", "free", "nothing"] | None = None
     vc_allocation: Literal["allocator", "with-switch"] | None = None

@@ -117,11 +117,15 @@ class Minimal(Routing):
     metric_scope : {"port", "vc"}
         Virtual channels whose bytes count: all of the port (port), or the one that the packet would take
         (vc) (default: port).
+    vcs : {"by-segment", "by-phase"}
+        Virtual channels of a path: by-segment, without cycles of waiting packets; by-phase, in a
+        dragonfly those of BookSim, which under ugal can deadlock (default: by-segment).
     """
 
     paths: Literal["hashed", "random", "adaptive"] | None = ...
     metric: Literal["total", "queue", "credits"] | None = ...
     metric_scope: Literal["port", "vc"] | None = ...
+    vcs: Literal["by-segment", "by-phase"] | None = ...
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MinimalAdaptive(Routing):
@@ -318,6 +322,9 @@ class Ugal(Routing):
         links that leave it, too (UGAL-G) (default: router).
     period : Time, such as "1 us"
         Time between two load reports of a router to its group (default: 100 ns).
+    vcs : {"by-segment", "by-phase"}
+        Virtual channels of a path: by-segment, without cycles of waiting packets; by-phase, in a
+        dragonfly those of BookSim, which under ugal can deadlock (default: by-segment).
     """
 
     bias: Size | None = ...
@@ -332,6 +339,7 @@ class Ugal(Routing):
     intermediate_spine: Literal["direct", "leaf", "load"] | None = ...
     information: Literal["router", "group"] | None = ...
     period: Time | None = ...
+    vcs: Literal["by-segment", "by-phase"] | None = ...
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Valiant(Routing):

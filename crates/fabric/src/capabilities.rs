@@ -22,6 +22,12 @@ pub struct FlitFlow {
     pub awaits_credits: bool,
     /// Whether the virtual channels of a link are divided by the output that a packet takes at the router behind it.
     pub vcs_by_next_output: bool,
+    /// Whether a packet takes a random virtual channel of the link from its host, and on the link to a host the one
+    /// that routing gives ([`routing::Routing::host_vc`]).
+    pub host_vcs_by_routing: bool,
+    /// Bytes of a buffer that each virtual channel has for itself where all of them share the rest; `None`: each has an
+    /// equal part of the buffer. Credits of a shared buffer may be negative, as a wrapped number.
+    pub private_part: Option<u32>,
 }
 
 /// What a router model declares.

@@ -12,6 +12,7 @@ mod free_reductions;
 mod implausible_times;
 mod jobs_left_out;
 mod late_detours;
+mod may_deadlock;
 mod near_saturation;
 mod no_back_pressure;
 mod no_contention;
@@ -73,6 +74,10 @@ pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind {
         name: late_detours::NAME,
         find: late_detours::find,
+    },
+    NoteKind {
+        name: may_deadlock::NAME,
+        find: may_deadlock::find,
     },
     NoteKind {
         name: dropped_packets::NAME,

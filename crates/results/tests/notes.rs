@@ -305,6 +305,18 @@ fn detours_without_back_pressure_are_noted() {
 }
 
 #[test]
+fn detours_on_virtual_channels_by_phase_may_deadlock() {
+    let with = |algorithm: &str, vcs: &str| {
+        let mut experiment = sample::experiment();
+        experiment["network"]["routing"] = serde_json::json!({ "algorithm": algorithm, "vcs": vcs });
+        RunResult::new(experiment, sample::outcome(), sample::run())
+    };
+    assert_eq!(kinds(&with("ugal", "by-phase")), ["may-deadlock"]);
+    assert_eq!(kinds(&with("ugal", "by-segment")), [""; 0]);
+    assert_eq!(kinds(&with("minimal", "by-phase")), [""; 0]);
+}
+
+#[test]
 fn dropped_packets_are_counted_by_reason() {
     let mut outcome = sample::outcome();
     let dropped = |reason: &str, packets| DroppedSummary {

@@ -18,6 +18,7 @@ mod minimal;
 mod minimal_adaptive;
 mod minimal_in_groups;
 mod par;
+mod phases;
 mod piggyback;
 mod planes;
 mod registry;
@@ -192,6 +193,13 @@ pub trait Routing: Send + Sync {
         congestion: &dyn Congestion,
         random: &mut dyn Random,
     ) -> Hop;
+
+    /// The VC of the link to the destination's host for a packet that [`Routing::route`] has just sent there, with the
+    /// state after that; `None` if any will do. For router models that let routing choose it.
+    fn host_vc(&self, at: At, state: RouteState) -> Option<u8> {
+        let _ = (at, state);
+        None
+    }
 
     /// The port that [`Routing::route`] will choose in this situation, if it depends neither on congestion nor on
     /// random numbers and is cheap to compute. For lookahead, and for prefetching the memory of the port.

@@ -22,6 +22,7 @@ use crate::fixed::Fixed;
 use crate::groups::compiled;
 use crate::load_metric::{METRIC, METRIC_SCOPE};
 use crate::minimal_in_groups::MinimalInGroups;
+use crate::phases::{Phases, VCS, renumbered};
 use crate::registry::is_groups;
 use crate::{
     Algorithm, At, Chance, Congestion, Hop, LoadMetric, Oblivious, Random, RouteState, Routing, spread,
@@ -37,26 +38,33 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
              of groups also random");
         METRIC;
         METRIC_SCOPE;
+        VCS;
     },
     routes: |shape| is_groups(shape) || shape.graph().is_some(),
     build: |section, topology| {
-        if let Shape::Groups(groups) = topology.shape() {
-            let rule = rule_in_groups(section, groups)?;
-            if !matches!(rule, Some(Rule::LeastLoaded(_))) {
-                LoadMetric::refuse(section, NOT_ADAPTIVE)?;
-            }
-            return Ok(compiled(&*topology, MinimalInGroups(rule)));
-        }
-        let adaptive = section.choice_or("paths", "hashed", &["hashed", "adaptive"])? == "adaptive";
-        let (graph, vcs) = counted_links(section, topology)?;
-        if adaptive {
-            let metric = LoadMetric::read(section)?;
-            return Ok(Box::new(LeastLoaded { graph, vcs, metric }));
-        }
-        LoadMetric::refuse(section, NOT_ADAPTIVE)?;
-        Ok(Box::new(ShortestPaths { graph, vcs }))
+        renumbered(section, topology, Phases::Minimal, |topology| {
+            build(section, topology)
+        })
     },
 };
+
+fn build(section: &Section, topology: Arc<dyn Topology>) -> Result<Box<dyn Routing>, Error> {
+    if let Shape::Groups(groups) = topology.shape() {
+        let rule = rule_in_groups(section, groups)?;
+        if !matches!(rule, Some(Rule::LeastLoaded(_))) {
+            LoadMetric::refuse(section, NOT_ADAPTIVE)?;
+        }
+        return Ok(compiled(&*topology, MinimalInGroups(rule)));
+    }
+    let adaptive = section.choice_or("paths", "hashed", &["hashed", "adaptive"])? == "adaptive";
+    let (graph, vcs) = counted_links(section, topology)?;
+    if adaptive {
+        let metric = LoadMetric::read(section)?;
+        return Ok(Box::new(LeastLoaded { graph, vcs, metric }));
+    }
+    LoadMetric::refuse(section, NOT_ADAPTIVE)?;
+    Ok(Box::new(ShortestPaths { graph, vcs }))
+}
 
 /// Why a load metric has no effect.
 const NOT_ADAPTIVE: &str = "unless paths = \"adaptive\"";

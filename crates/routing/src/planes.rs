@@ -78,6 +78,10 @@ impl Routing for InPlanes {
         self.plane.route(self.in_plane(at), state, congestion, random)
     }
 
+    fn host_vc(&self, at: At, state: RouteState) -> Option<u8> {
+        self.plane.host_vc(self.in_plane(at), state)
+    }
+
     fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
         self.plane.options(self.in_plane(at), state, out);
     }

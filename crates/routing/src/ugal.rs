@@ -29,10 +29,13 @@
 //! all packets if there are fewer than three groups or routers with hosts. The path segments define paths, VCs and
 //! state.
 
+use std::sync::Arc;
+
 use config::{Bytes, Duration, Error, Parameter, Section, Type, parameters};
 use topology::{Port, RouterId, Topology};
 
 use crate::load_metric::{METRIC, METRIC_SCOPE};
+use crate::phases::{Phases, VCS, renumbered};
 use crate::registry::is_groups;
 use crate::segments::{
     self, INTERMEDIATE, INTERMEDIATES, LOCAL, OverSegments, PATHS, PathSegments, PathStart, SPINE, is_decided,
@@ -47,19 +50,25 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     parameters: PARAMETERS_AND_INFORMATION,
     routes: segments::routes,
     build: |section, topology| {
-        let mut rule = UgalRule::read(section, &*topology)?;
-        let information = section.choice("information")?;
-        let report_period = read_report_period(section)?;
-        if information == "group" {
-            if !is_groups(&topology.shape()) {
-                let text = format!("this {} has no groups; expected router", topology.describe());
-                return Err(section.error("information", text));
-            }
-            rule = rule.informed(LoadReportUse::Loads, report_period);
-        }
-        segments::build::<false>(section, topology, INTERMEDIATES, rule)
+        renumbered(section, topology, Phases::Ugal, |topology| {
+            build(section, topology)
+        })
     },
 };
+
+fn build(section: &Section, topology: Arc<dyn Topology>) -> Result<Box<dyn Routing>, Error> {
+    let mut rule = UgalRule::read(section, &*topology)?;
+    let information = section.choice("information")?;
+    let report_period = read_report_period(section)?;
+    if information == "group" {
+        if !is_groups(&topology.shape()) {
+            let text = format!("this {} has no groups; expected router", topology.describe());
+            return Err(section.error("information", text));
+        }
+        rule = rule.informed(LoadReportUse::Loads, report_period);
+    }
+    segments::build::<false>(section, topology, INTERMEDIATES, rule)
+}
 
 const PARAMETERS_AND_INFORMATION: &[Parameter] = parameters! {
     ..PARAMETERS;
@@ -67,6 +76,7 @@ const PARAMETERS_AND_INFORMATION: &[Parameter] = parameters! {
         "whose loads decide: those of the packet's router (UGAL-L) or, in networks of groups, group, of all links that \
          leave it, too (UGAL-G)");
     REPORT_PERIOD;
+    VCS;
 };
 
 /// The parameter of algorithms with load reports.

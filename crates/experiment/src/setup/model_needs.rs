@@ -1,6 +1,6 @@
 //! What routing, packets and the NIC need of the router model.
 
-use config::Section;
+use config::{Bytes, Section};
 use fabric::router::{RouterParameters, models_with};
 use fabric::{NicCapabilities, PacketLimit, PacketLimits, RouterCapabilities, TrafficClasses, nic};
 use routing::{At, RouteState, Routing};
@@ -104,6 +104,59 @@ pub(super) fn check_lookahead(
         return Err(router.error("vc_assignment", message));
     }
     Ok(())
+}
+
+/// Requires routing that gives virtual channels of links to hosts.
+///
+/// # Errors
+/// Routing gives none.
+pub(super) fn check_host_vcs(
+    router: &Section,
+    (topology, routing): (&dyn Topology, &dyn Routing),
+) -> Result<(), config::Error> {
+    let host = HostId(0);
+    let (first, input) = topology.attachment(host);
+    let at = At {
+        router: first,
+        input,
+        vc: 0,
+        source: host,
+        destination: host,
+    };
+    match routing.host_vc(at, RouteState::default()) {
+        Some(_) => Ok(()),
+        None => {
+            let message = "this routing gives no virtual channel of the link to a host; expected host_vcs = \"any\", or \
+                           network.routing.vcs = \"by-phase\", in a dragonfly";
+            Err(router.error("host_vcs", message))
+        }
+    }
+}
+
+/// Requires buffers that hold the private parts of all their virtual channels.
+///
+/// # Errors
+/// The smallest buffer of a port does not.
+pub(super) fn check_private_part(
+    router: &Section,
+    private_part: Option<u32>,
+    buffers: &[Bytes],
+    classes: TrafficClasses,
+) -> Result<(), config::Error> {
+    let smallest = buffers.iter().map(|buffer| buffer.bytes).min();
+    let (Some(part), Some(smallest)) = (private_part, smallest) else {
+        return Ok(());
+    };
+    let vcs = u64::from(classes.all_vcs().max(1));
+    if u64::from(part) * vcs <= smallest {
+        return Ok(());
+    }
+    let [part, smallest, most] = [u64::from(part), smallest, smallest / vcs].map(|bytes| Bytes { bytes });
+    let message = format!(
+        "{part} for each of {vcs} virtual channels are more than the buffer of {smallest} per input port; expected at \
+         most {most}, or a larger network.router.buffer"
+    );
+    Err(router.error("private_buffer", message))
 }
 
 /// Requires that the NIC model and the router model understand each other's signals.

@@ -13,7 +13,9 @@ use topology::{
 };
 
 use crate::setup::limits::{LONGEST_DELAY, at_most};
-use crate::setup::model_needs::{check_limits, check_lookahead, check_model, check_signals};
+use crate::setup::model_needs::{
+    check_host_vcs, check_limits, check_lookahead, check_model, check_private_part, check_signals,
+};
 use crate::setup::rails::Rails;
 use crate::setup::{network_preset, traffic_classes};
 
@@ -209,6 +211,13 @@ impl NetworkModel {
         {
             check_lookahead(router, (topology.as_ref(), routing.as_ref()), &traffic_classes)?;
         }
+        if model
+            .capabilities()
+            .flits
+            .is_some_and(|flits| flits.host_vcs_by_routing)
+        {
+            check_host_vcs(router, (topology.as_ref(), routing.as_ref()))?;
+        }
         let delays = read_delays(section, topology.as_ref())?;
         let credit_delay: Duration = router.get("credit_delay")?;
         at_most(router, "credit_delay", credit_delay, LONGEST_DELAY)?;
@@ -237,6 +246,8 @@ impl NetworkModel {
             (model.capabilities().switching, nic.capabilities().switching),
             model.capabilities().flits.map(|flits| flits.bytes),
         )?;
+        let private_part = model.capabilities().flits.and_then(|flits| flits.private_part);
+        check_private_part(router, private_part, &buffers, traffic_classes)?;
         let routing_and_classes = (routing.as_ref(), traffic_classes);
         check_detours(section, topology.as_ref(), routing_and_classes, &buffers)?;
         let links = speeds.into_iter().zip(buffers).zip(delays);

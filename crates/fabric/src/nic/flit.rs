@@ -2,8 +2,9 @@
 //!
 //! A port holds one packet at a time, which it takes from the queues of [`QueuedNic`]: these decide which message is
 //! next. In each cycle it sends a flit, if the virtual channel (VC) has a credit. The VC of a packet is the first one
-//! with a credit after that of the packet before; if none has a credit, the port tries again in the next cycle. Credits
-//! count in the cycle in which they arrive. The next packet is taken when the tail has left.
+//! with a credit after that of the packet before, or a random one, by a parameter of the routers; if none or not the
+//! drawn one has a credit, the port tries again in the next cycle. Credits count in the cycle in which they arrive. The
+//! next packet is taken when the tail has left.
 //!
 //! Packets from the network are delivered as by [`QueuedNic`].
 //!
@@ -22,7 +23,7 @@ use super::model::{
 use super::queued::{QueuedNic, QueuedNicParameters, QueuedNicState, QueuedNicTimer, QueuedNicUndo};
 use crate::capabilities::{FlitFlow, NicCapabilities, Switching};
 use crate::link::{LinkCounters, StallCounters};
-use crate::router::flit::{BodyFlit, FlitClock, FlitRouter, vcs_by_output};
+use crate::router::flit::{BodyFlit, FlitClock, FlitRouter, SharedBuffer, vcs_by_output};
 use crate::{LinkUse, Measured, NicSource, Packet, PacketFate, Rate, TrafficClasses};
 
 /// Bandwidth at which packets leave the queues: they take hardly any time, and wait for the flits before them.
@@ -110,8 +111,13 @@ struct FlitNicPort<T> {
     credits: Box<[u32]>,
     /// Credits of a VC with which a packet takes it.
     needed: u32,
+    /// Bytes of an equal part of the router's buffer, and of the private part of a VC if they share it.
+    equal: u32,
+    private_part: Option<u32>,
     /// Whether a VC is chosen by the packet's output at the router.
     vcs_by_next_output: bool,
+    /// Whether it is drawn, in each cycle until the drawn one has a credit.
+    draws_vcs: bool,
     /// Bytes of a flit.
     flit: u32,
     /// Bytes of the largest packet, and of a header.
@@ -219,16 +225,54 @@ impl<T: NicReport> FlitNic<T> {
         }
     }
 
-    /// The VC of a packet's head, if one has a credit.
-    fn choose_vc<O: NicOutputs<Self>>(&self, packet: &Packet, out: &O) -> Option<u8> {
+    /// Bytes that may be sent on a VC.
+    fn room(&self, vc: u8) -> u32 {
+        let FlitNicPort {
+            credits,
+            equal,
+            private_part,
+            ..
+        } = &*self.0;
+        let Some(private) = *private_part else {
+            return credits[usize::from(vc)];
+        };
+        let shared = SharedBuffer {
+            private,
+            equal: *equal,
+        };
+        shared.room(credits.iter().copied(), credits[usize::from(vc)])
+    }
+
+    /// Whether a packet may take a VC.
+    fn may_take(&self, vc: u8) -> bool {
         let FlitNicPort {
             credits,
             needed,
+            flit,
+            private_part,
+            ..
+        } = &*self.0;
+        match private_part {
+            None => credits[usize::from(vc)] >= *needed,
+            // It waits for the credits of a VC only if it needs more than a flit.
+            Some(_) => self.room(vc) >= *flit && (needed == flit || credits[usize::from(vc)] == *needed),
+        }
+    }
+
+    /// The VC of a packet's head, if one has a credit.
+    fn choose_vc<O: NicOutputs<Self>>(&self, packet: &Packet, out: &mut O) -> Option<u8> {
+        let FlitNicPort {
+            credits,
             sender,
             vcs_by_next_output,
+            draws_vcs,
             ..
         } = &*self.0;
         let all = 0..credits.len() as u8;
+        if *draws_vcs {
+            let drawn = out.random().below(u32::from(all.end)) as u8;
+            return Some(drawn).filter(|vc| self.may_take(*vc));
+        }
         let allowed = match vcs_by_next_output.then(|| out.first_output(packet)) {
             Some(Some(output)) => vcs_by_output(all, output),
             _ => all,
@@ -240,7 +284,7 @@ impl<T: NicReport> FlitNic<T> {
             false => (0, 1),
         };
         let mut after = (from..from + tries).map(|by| allowed.start + by % count);
-        after.find(|vc| credits[usize::from(*vc)] >= *needed)
+        after.find(|vc| self.may_take(*vc))
     }
 
     /// A cycle is evaluated.
@@ -256,12 +300,16 @@ impl<T: NicReport> FlitNic<T> {
         };
         let vc = match of.sent {
             0 => self.choose_vc(&of.packet, out),
-            _ => Some(self.0.sender.vc).filter(|vc| self.0.credits[usize::from(*vc)] >= self.0.flit),
+            _ => Some(self.0.sender.vc).filter(|vc| self.room(*vc) >= self.0.flit),
         };
         let Some(vc) = vc else {
-            // A credit will wake it.
             let free = self.0.sender.start + self.0.clock.cycle();
             self.0.sender.blocked_since.get_or_insert(now.max(free));
+            let draws = self.0.draws_vcs && of.sent == 0;
+            // Another VC may be drawn in the next cycle. Otherwise a credit will wake it.
+            if draws && (0..self.0.credits.len() as u8).any(|vc| self.may_take(vc)) {
+                self.wake(now, out);
+            }
             return;
         };
         let place = usize::from(vc);
@@ -381,6 +429,8 @@ impl<T: NicReport> NicModel for FlitNic<T> {
             bytes: setup.format.largest(),
             awaits_credits: false,
             vcs_by_next_output: false,
+            host_vcs_by_routing: false,
+            private_part: None,
         });
         let flit = flow.bytes;
         let vcs = setup.traffic_classes.all_vcs();
@@ -404,8 +454,11 @@ impl<T: NicReport> NicModel for FlitNic<T> {
             storing: VecDeque::new(),
             credits: vec![setup.credits; usize::from(vcs)].into(),
             // A VC is taken with a credit for a flit, or with all of them.
+            equal: setup.credits,
+            private_part: flow.private_part,
             needed: if flow.awaits_credits { setup.credits } else { flit },
             vcs_by_next_output: flow.vcs_by_next_output,
+            draws_vcs: flow.host_vcs_by_routing,
             flit,
             largest: setup.format.largest(),
             header: setup.format.header,

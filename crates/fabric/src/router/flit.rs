@@ -22,11 +22,13 @@
 
 mod allocators;
 mod clock;
+mod shared_buffers;
 mod switch_allocation;
 mod traversal;
 mod vc_allocation;
 
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 
 use config::{Bytes, Parameter, Section, Type, parameters};
 use des::Time;
@@ -49,6 +51,7 @@ use clock::{cycle_of, steps_before};
 
 pub use allocators::{Allocator, ArbiterTree, FlitArbiter, WavefrontPointer};
 pub(crate) use clock::FlitClock;
+pub(crate) use shared_buffers::SharedBuffer;
 pub(crate) use vc_allocation::vcs_by_output;
 
 /// Names of the allocators; the first is the default.
@@ -71,6 +74,9 @@ const VC_REUSE: [&str; 2] = ["after-tail", "after-credits"];
 
 /// Which of the VCs that routing allows a packet may get; the first is the default.
 const VC_ASSIGNMENT: [&str; 2] = ["any", "next-output"];
+
+/// Which VCs of the links to and from hosts a packet may get; the first is the default.
+const HOST_VCS: [&str; 2] = ["any", "by-routing"];
 
 /// How long a VC keeps the crossbar that it has won; the first is the default.
 const SWITCH_ALLOCATION: [&str; 2] = ["per-flit", "per-packet"];
@@ -96,6 +102,12 @@ const SPECULATION_NEEDS: [&str; 3] = ["credit", "free", "nothing"];
 /// How VCs are allocated; the first is the default.
 const VC_ALLOCATION: [&str; 2] = ["allocator", "with-switch"];
 
+/// How flits move through a stage of several steps; the first is the default.
+const STAGES: [&str; 2] = ["pipelined", "batched"];
+
+/// Whether the VCs of an input port share its buffer; the first is the default.
+const BUFFERS: [&str; 2] = ["private", "shared"];
+
 /// Names of the ways in which packets move into buffers; the first is the default.
 const SWITCHING: [&str; 2] = ["wormhole", "cut-through"];
 
@@ -115,13 +127,20 @@ const OUTPUT_BUFFER: Parameter = Parameter::computed(
     "queue of one output port, between crossbar and link, in whole flits, at most 1 GiB",
 );
 
+const PRIVATE_BUFFER: Parameter = Parameter::computed(
+    "private_buffer",
+    Type::Size,
+    "a flit, of shared buffers",
+    "part of a shared buffer that one virtual channel has for itself, in whole flits",
+);
+
 const MOST_OUTPUT_BUFFER: u64 = 1 << 30;
 
 const DEFAULT_FLIT: u32 = 16;
 const MOST_FLIT: u32 = 1 << 16;
 
 /// The most cycles of a stage.
-const MOST_CYCLES: u32 = 1000;
+const MOST_CYCLES: u16 = 1000;
 
 /// The most VCs of a port: a word has a bit for each.
 pub const MOST_VCS: u8 = 64;
@@ -163,6 +182,9 @@ pub struct FlitParameters {
     pub awaits_credits: bool,
     /// Whether the VCs of a link are divided by the output at the router behind it, and not shared by all packets.
     pub vcs_by_next_output: bool,
+    /// Whether a packet gets a random VC of the link from its host, and on the link to a host the VC that routing
+    /// gives, and not any one.
+    pub host_vcs_by_routing: bool,
     /// Whether a VC that has won the crossbar holds it while its packet has flits and credits.
     pub holds_crossbar: bool,
     /// Inputs of the crossbar for each input port.
@@ -185,12 +207,16 @@ pub struct FlitParameters {
     pub speculation_needs: SpeculationNeeds,
     /// Whether a head gets a VC when it has won the crossbar, without an allocator of VCs.
     pub vcs_with_switch: bool,
+    /// Bytes that a VC has for itself of a buffer whose rest all VCs share; `None`: each has an equal part.
+    pub private_part: Option<NonZeroU32>,
+    /// Whether what comes into routing or into the crossbar waits until what is there has passed, at all ports together.
+    pub batched: bool,
     /// Steps of a cycle.
     pub speedup: Speedup,
     /// Steps in which a head is routed; 0: its output is known when it arrives (lookahead).
-    pub routing_delay: u32,
+    pub routing_delay: u16,
     /// Steps in which a flit passes the crossbar, at least 1.
-    pub crossbar_delay: u32,
+    pub crossbar_delay: u16,
     /// When a head may leave.
     pub switching: Switching,
 }
@@ -359,6 +385,17 @@ pub enum FlitUndo {
     Pointer(u32, u32),
     /// The next cycle changed.
     Next(u64),
+    /// Another batch begins in a stage.
+    Batch(StageOfBatches, u64),
+}
+
+/// A stage that can take batches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StageOfBatches {
+    /// Routing.
+    Routing,
+    /// The crossbar.
+    Crossbar,
 }
 
 const _: () = assert!(size_of::<FlitUndo>() <= 24);
@@ -374,6 +411,8 @@ pub struct FlitRouter {
     measured: Measured,
     /// The next cycle that is evaluated, or [`ASLEEP`].
     next: u64,
+    /// The step after the last batch in each of [`StageOfBatches`].
+    batches: Box<[u64; 2]>,
     ports: Box<[FlitPort]>,
     /// By input port, then VC.
     inputs: Box<[InputVc]>,
@@ -385,7 +424,7 @@ pub struct FlitRouter {
     /// What arbiters know: see [`FlitRouter::place_of`].
     pointers: Box<[u32]>,
     /// Entries of `pointers` of the allocators of VCs and of the switch, and of that for heads without a VC.
-    entries: [usize; 3],
+    entries: [u32; 3],
     /// By input port.
     waiting: Box<[WaitingVcs]>,
     /// By number of an input of the crossbar at its port, a bit for each VC that uses it.
@@ -453,11 +492,54 @@ enum PointersOf {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlitRouterState {
     next: u64,
+    batches: [u64; 2],
     ports: Vec<FlitPortState>,
     inputs: Vec<InputVc>,
     outputs: Vec<OutputVc>,
     buffers: Vec<Vec<BufferedPacket>>,
     pointers: Vec<u32>,
+}
+
+/// Reads `buffers` and `private_buffer`, for flits of this size.
+///
+/// # Errors
+/// A private part that is none or too small, or routers that would take the same place twice.
+fn read_private_part(
+    section: &Section,
+    flit: u32,
+    (switching, output_speedup): (Switching, u8),
+) -> Result<Option<NonZeroU32>, config::Error> {
+    let is_shared = section.choice("buffers")? == BUFFERS[1];
+    let private: Option<Bytes> = section.optional(PRIVATE_BUFFER.name)?;
+    if !is_shared {
+        return match private {
+            None => Ok(None),
+            Some(_) => {
+                let message = "only shared buffers have private parts; expected no private_buffer, or buffers = \"shared\"";
+                Err(section.error(PRIVATE_BUFFER.name, message))
+            }
+        };
+    }
+    if switching == Switching::CutThrough {
+        let message = "a packet does not keep the space of a shared buffer for its next flits; expected buffers = \
+                       \"private\", or switching = \"wormhole\"";
+        return Err(section.error("buffers", message));
+    }
+    if output_speedup > 1 {
+        let message = "two flits that reach one output in a step could take the last place of a shared buffer; expected \
+                       buffers = \"private\", or output_speedup = 1";
+        return Err(section.error("buffers", message));
+    }
+    match private {
+        None => Ok(NonZeroU32::new(flit)),
+        Some(size) if (u64::from(flit)..=MOST_OUTPUT_BUFFER).contains(&size.bytes) => {
+            Ok(NonZeroU32::new(size.bytes as u32 / flit * flit))
+        }
+        Some(size) => {
+            let message = format!("{size} is out of range; expected a flit, {flit} B, to 1 GiB");
+            Err(section.error(PRIVATE_BUFFER.name, message))
+        }
+    }
 }
 
 /// The congestion that routing sees.
@@ -525,7 +607,7 @@ impl FlitRouter {
     /// The first entry of an allocator, the number of its entries, and those of its requesters and its resources.
     fn place_of(&self, of: PointersOf) -> (usize, usize, (u32, u32)) {
         let (all, ports) = (self.inputs.len() as u32, self.ports.len() as u32);
-        let [vcs, switch, early] = self.entries;
+        let [vcs, switch, early] = self.entries.map(|entries| entries as usize);
         let inputs = ports * u32::from(self.parameters.input_speedup);
         let outputs = ports * u32::from(self.parameters.output_speedup);
         match of {
@@ -538,6 +620,25 @@ impl FlitRouter {
                 (first, self.pointers.len() - first, (ports, ports))
             }
         }
+    }
+
+    /// Bytes that a VC of an output may send into the buffer behind its link.
+    #[inline]
+    fn room(&self, output: usize) -> u32 {
+        match self.parameters.private_part {
+            None => self.outputs[output].credits,
+            Some(private) => self.room_of_shared(output, private.get()),
+        }
+    }
+
+    #[inline(never)]
+    fn room_of_shared(&self, output: usize, private: u32) -> u32 {
+        let port = self.port_of(output).0;
+        let equal = self.ports[usize::from(port)].far;
+        let first = self.index(port, 0);
+        let of_port = &self.outputs[first..first + usize::from(self.vcs)];
+        let credits = of_port.iter().map(|vc| vc.credits);
+        SharedBuffer { private, equal }.room(credits, self.outputs[output].credits)
     }
 
     #[inline]
@@ -634,8 +735,8 @@ impl FlitRouter {
             .routing
             .route(at, &mut packet.route, &seen, &mut out.random());
         let waits_for_vc = u64::from(self.parameters.speculation == Speculation::None);
-        let allocated = step + u64::from(self.parameters.routing_delay) + waits_for_vc;
-        let ready = self.crossed(allocated);
+        let routed = self.after_stage(StageOfBatches::Routing, step, out);
+        let ready = self.crossed(routed + waits_for_vc);
         if let Some(of) = self.pool.front_mut(self.buffers[index]) {
             of.packet.route = packet.route;
             of.first = now;
@@ -654,10 +755,18 @@ impl FlitRouter {
         self.note_output(output, out);
         let waiting = &mut self.outputs[output].waiting;
         *waiting = waiting.wrapping_add(bytes);
-        let vcs = self.allowed_vcs((port, vc), (hop.port.0, hop.vc), &packet, out);
+        let host_vc = match self.parameters.host_vcs_by_routing && self.ports[usize::from(hop.port.0)].to_host
+        {
+            true => context.routing.host_vc(at, packet.route),
+            false => None,
+        };
+        let vcs = match host_vc {
+            Some(host_vc) => self.classes.copies_of(self.classes.of_vc(vc), host_vc),
+            None => self.allowed_vcs((port, vc), (hop.port.0, hop.vc), &packet, out),
+        };
         self.note_input(index, out);
         let input = &mut self.inputs[index];
-        input.ready = step + u64::from(self.parameters.routing_delay);
+        input.ready = routed;
         (input.output, input.vc, input.sent) = (hop.port.0, hop.vc, 0);
         (input.first_vc, input.vcs) = (vcs.start, vcs.len() as u8);
         input.stage = FlitStage::VcAllocation;
@@ -666,6 +775,34 @@ impl FlitRouter {
             _ => first_turn(step, place),
         };
         self.set_bits(index);
+    }
+
+    /// The step after a stage for what comes into it in a step.
+    fn after_stage<J: des::Journal<FlitUndo>>(
+        &mut self,
+        stage: StageOfBatches,
+        step: u64,
+        journal: &mut J,
+    ) -> u64 {
+        let steps = u64::from(match stage {
+            StageOfBatches::Routing => self.parameters.routing_delay,
+            StageOfBatches::Crossbar => self.parameters.crossbar_delay,
+        });
+        if !self.parameters.batched || steps < 2 {
+            return step + steps;
+        }
+        let last = self.batches[stage as usize];
+        let after = match last {
+            _ if step >= last => step + steps,
+            // It comes with the last batch, or waits for it as others do.
+            _ if step + steps <= last => last,
+            _ => last.saturating_add(steps),
+        };
+        if after != last {
+            journal.note(|| FlitUndo::Batch(stage, last));
+            self.batches[stage as usize] = after;
+        }
+        after
     }
 
     /// The cycle by which a flit has crossed that gets the crossbar in a step.
@@ -761,7 +898,10 @@ impl FlitRouter {
                 ..OutputLoad::default()
             };
         }
-        let taken_of = |vc: &OutputVc| u64::from(far.saturating_sub(vc.credits));
+        let taken_of = |vc: &OutputVc| match self.parameters.private_part {
+            None => u64::from(far.saturating_sub(vc.credits)),
+            Some(_) => u64::from(far.wrapping_sub(vc.credits)),
+        };
         let ahead = state.link_free.saturating_sub(self.clock.after(now));
         OutputLoad {
             all: state.load,
@@ -852,6 +992,7 @@ impl RouterModel for FlitRouter {
             choice("allocator", &ALLOCATORS, "how virtual channels and the switch are allocated in a cycle");
             choice("arbiter", &ARBITERS, "arbiters of separable allocators, islip and select");
             choice("vc_assignment", &VC_ASSIGNMENT, "whether a packet may get any virtual channel that routing allows, or one of those for its output at the next router");
+            choice("host_vcs", &HOST_VCS, "whether a packet may get any virtual channel of a link to or from a host, or a random one from its host and the one that routing gives to its host");
             choice("switch_allocation", &SWITCH_ALLOCATION, "whether each flit asks for the crossbar, or a packet holds it while it has flits and credits");
             choice("speculation", &SPECULATION, "whether a head asks for the crossbar before it has a virtual channel, and what comes before it");
             choice("speculation_needs", &SPECULATION_NEEDS, "whether such a head needs a free virtual channel with a credit, a free one, or nothing");
@@ -866,6 +1007,9 @@ impl RouterModel for FlitRouter {
             OUTPUT_BUFFER;
             integer("input_speedup", 1, "inputs of the crossbar for each input port, 1 to 64");
             integer("output_speedup", 1, "outputs of the crossbar for each output port, 1 to 64");
+            choice("stages", &STAGES, "whether routing and the crossbar, if they take several cycles, are pipelined, or take one batch after the other at all ports together");
+            choice("buffers", &BUFFERS, "whether each virtual channel has its part of a buffer, or all of a port share what exceeds a private part");
+            PRIVATE_BUFFER;
             number("speedup", 1.0, "internal steps of a cycle, 1 to 1000 with at most six decimals");
             integer("routing_delay", 1, "cycles in which a head is routed, 0 (lookahead) to 1000");
             integer("crossbar_delay", 1, "cycles in which a flit passes the crossbar, 1 to 1000");
@@ -921,10 +1065,10 @@ impl RouterModel for FlitRouter {
             "rotating-wavefront" => Allocator::Wavefront(WavefrontPointer::AfterFirstGrant),
             _ => Allocator::SeparableInputFirst,
         };
-        let cycles = |key: &str, least: u32| {
+        let cycles = |key: &str, least: u16| {
             let cycles: u32 = section.get(key)?;
-            match (least..=MOST_CYCLES).contains(&cycles) {
-                true => Ok(cycles),
+            match (least.into()..=MOST_CYCLES.into()).contains(&cycles) {
+                true => Ok(cycles as u16),
                 false => {
                     let message =
                         format!("{cycles} is out of range; expected {least} to {MOST_CYCLES} cycles");
@@ -1025,15 +1169,35 @@ impl RouterModel for FlitRouter {
                            vc_assignment = \"any\"";
             return Err(section.error("vc_assignment", message));
         }
+        let host_vcs_by_routing = section.choice("host_vcs")? == HOST_VCS[1];
+        if vcs_by_next_output && host_vcs_by_routing {
+            let message = "virtual channels by the next output leave no choice to routing; expected host_vcs = \"any\", or \
+                           vc_assignment = \"any\"";
+            return Err(section.error("host_vcs", message));
+        }
+        let output_speedup = speedup("output_speedup")?;
+        let switching = match section.choice("switching")? {
+            "cut-through" => Switching::CutThrough,
+            _ => Switching::Wormhole,
+        };
+        let steps = Speedup::read(section)?;
+        let batched = section.choice("stages")? == STAGES[1];
+        if batched && steps.units() != Speedup::UNIT {
+            let message =
+                "batches are those of whole cycles; expected speedup = 1, or stages = \"pipelined\"";
+            return Err(section.error("stages", message));
+        }
         Ok(FlitParameters {
             flit,
             allocator,
             arbiter,
             awaits_credits: section.choice("vc_reuse")? == VC_REUSE[1],
             vcs_by_next_output,
+            host_vcs_by_routing,
             holds_crossbar: section.choice("switch_allocation")? == SWITCH_ALLOCATION[1],
             input_speedup: speedup("input_speedup")?,
-            output_speedup: speedup("output_speedup")?,
+            output_speedup,
+            private_part: read_private_part(section, flit, (switching, output_speedup))?,
             output_flits,
             asks_with_credit: section.choice("vc_requests")? == VC_REQUESTS[1],
             prefers_empty,
@@ -1042,13 +1206,11 @@ impl RouterModel for FlitRouter {
             speculation,
             speculation_needs,
             vcs_with_switch,
-            speedup: Speedup::read(section)?,
+            batched,
+            speedup: steps,
             routing_delay,
             crossbar_delay: cycles("crossbar_delay", 1)?,
-            switching: match section.choice("switching")? {
-                "cut-through" => Switching::CutThrough,
-                _ => Switching::Wormhole,
-            },
+            switching,
         })
     }
 
@@ -1059,6 +1221,8 @@ impl RouterModel for FlitRouter {
                 bytes: parameters.flit,
                 awaits_credits: parameters.awaits_credits,
                 vcs_by_next_output: parameters.vcs_by_next_output,
+                host_vcs_by_routing: parameters.host_vcs_by_routing,
+                private_part: parameters.private_part.map(NonZeroU32::get),
             }),
             ..Self::MODEL.capabilities
         }
@@ -1144,7 +1308,7 @@ impl RouterModel for FlitRouter {
             true => vec![u32::from(setup.vcs) - 1; count],
             false => Vec::new(),
         };
-        let entries = [of_vcs.len(), of_switch.len(), of_early.len()];
+        let entries = [&of_vcs, &of_switch, &of_early].map(|entries| entries.len() as u32);
         let of_inputs = vec![0; count * input_speedup];
         let pointers: Vec<u32> = [of_vcs, of_switch, of_inputs, of_early, of_outputs].concat();
         let lane = |lane: usize| {
@@ -1159,6 +1323,7 @@ impl RouterModel for FlitRouter {
             clock,
             measured: setup.measured,
             next: ASLEEP,
+            batches: Box::new([0; 2]),
             ports: setup.ports.iter().map(port).collect(),
             inputs: vec![input; all].into(),
             buffers: vec![Fifo::EMPTY; all].into(),
@@ -1214,6 +1379,10 @@ impl RouterModel for FlitRouter {
         let owner = output.owner as usize;
         if output.owner == DRAINING && output.credits == far {
             output.owner = FREE;
+            self.wake(now, out);
+        }
+        if self.parameters.private_part.is_some() {
+            // Any VC of the port may have waited for the place.
             self.wake(now, out);
         }
         self.note_port(port, out);
@@ -1279,12 +1448,14 @@ impl RouterModel for FlitRouter {
             FlitUndo::Port(port, before) => self.ports[usize::from(port)].state = *before,
             FlitUndo::Pointer(place, before) => self.pointers[place as usize] = before,
             FlitUndo::Next(before) => self.next = before,
+            FlitUndo::Batch(stage, before) => self.batches[stage as usize] = before,
         }
     }
 
     fn state(&self) -> FlitRouterState {
         FlitRouterState {
             next: self.next,
+            batches: *self.batches,
             ports: self.ports.iter().map(|port| port.state.clone()).collect(),
             inputs: self.inputs.to_vec(),
             outputs: self.outputs.to_vec(),
@@ -1299,7 +1470,7 @@ impl RouterModel for FlitRouter {
 
     fn restore(&mut self, state: FlitRouterState) -> Result<(), String> {
         self.check(&state)?;
-        self.next = state.next;
+        (self.next, *self.batches) = (state.next, state.batches);
         for (port, saved) in self.ports.iter_mut().zip(state.ports) {
             port.state = saved;
         }

@@ -1,7 +1,7 @@
 //! Agreement with BookSim 2 by the cycle, on networks of routers and NIC ports that are driven here.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use des::Journal;
 use proptest::prelude::*;
@@ -20,10 +20,16 @@ use crate::{NicArbiter, NicModel, NicOutputs, NicSetup, NicSource, Outgoing, Pac
 /// A case has the lines `set KEY=VALUE...` (BookSim's keys), `node ROUTER IN OUT LATENCY LATENCY` (of injection and
 /// ejection, in cycles), `cable ROUTER OUT ROUTER IN LATENCY`, `packet SOURCE DESTINATION FLITS CREATED HEAD_INJECTED
 /// TAIL_INJECTED HEAD_ARRIVED TAIL_ARRIVED VC HOPS` with hops as `OUT:CLASS:VC` of each router, and `rule CLASSES`.
+/// Where the grants of the crossbar are known, a hop has `:HEAD+NEXT+...`, too: steps from the grant to the head in the
+/// router before (first: from its injection), then from flit to flit. The last ones are left out if they are 1.
+///
+/// Four of the 110 lists are left out: `a13_chain_va2`, `a14_chain_sa2`, `d_va2_noassert` and `d_sa2_noassert` have
+/// allocation in two cycles, with which BookSim stops by an assertion when two packets overlap in a router.
 const BOOKSIM: &str = include_str!("../../tests/references/booksim.txt");
 
 /// Longer lists under load, up to far past saturation, on meshes and tori: `grid SIZE DIMENSIONS WRAPS LATENCY` in
-/// place of nodes and cables, and `p SOURCE DESTINATION FLITS CREATED TAIL_ARRIVED`.
+/// place of nodes and cables, and `p SOURCE DESTINATION FLITS CREATED TAIL_ARRIVED`. On a dragonfly: `dragonfly NODES
+/// LOCAL GLOBAL` with the nodes of a router and the latencies, and at the end of `p` the VC of the injection.
 const BOOKSIM_LONG: &str = include_str!("../../tests/references/booksim_long.txt");
 
 /// Length of a cycle, and bytes of a flit.
@@ -48,6 +54,30 @@ struct ListedPacket {
     cycles: [u64; 3],
     inject_vc: u8,
     hops: Vec<(u16, u8, u8)>,
+    /// By hop, then flit: steps of the grants of the crossbar. Empty where they are not known.
+    grants: Vec<Vec<u64>>,
+}
+
+impl ListedPacket {
+    /// Hops as in [`BOOKSIM`].
+    fn read_hops(&mut self, text: &str, speedup: Speedup) {
+        let mut before = steps_before(speedup, self.cycles[0]);
+        for hop in text.split(',') {
+            let parts: Vec<&str> = hop.split(':').collect();
+            let number = |place: usize| parts[place].parse::<u16>().expect("a number");
+            self.hops.push((number(0), number(1) as u8, number(2) as u8));
+            if let Some(grants) = parts.get(3) {
+                let mut gaps = grants.split('+').map(|gap| gap.parse::<u64>().expect("steps"));
+                before += gaps.next().expect("the grant to the head");
+                let mut granted = before;
+                let later = (1..self.flits).map(|_| {
+                    granted += gaps.next().unwrap_or(1);
+                    granted
+                });
+                self.grants.push(std::iter::once(before).chain(later).collect());
+            }
+        }
+    }
 }
 
 fn numbers<T: std::str::FromStr<Err: std::fmt::Debug>>(line: &str) -> Vec<T> {
@@ -68,6 +98,7 @@ impl Case {
             classes: 1,
         };
         let mut grid = Grid::default();
+        let mut dragonfly = None;
         for line in rest.lines().filter(|line| !line.is_empty()) {
             let (kind, rest) = line.split_once(' ').expect("a kind");
             match kind {
@@ -80,21 +111,17 @@ impl Case {
                 "packet" => {
                     let (rest, hops) = rest.rsplit_once(' ').expect("hops");
                     let cells: Vec<u64> = numbers(rest);
-                    let hop = |hop: &str| {
-                        let parts: Vec<u16> = hop
-                            .split(':')
-                            .map(|part| part.parse().expect("a number"))
-                            .collect();
-                        (parts[0], parts[1] as u8, parts[2] as u8)
-                    };
-                    case.packets.push(ListedPacket {
+                    let mut packet = ListedPacket {
                         source: cells[0] as u32,
                         flits: cells[2] as u32,
                         created: cells[3],
                         cycles: [cells[4], cells[5], cells[7]],
                         inject_vc: cells[8] as u8,
-                        hops: hops.split(',').map(hop).collect(),
-                    });
+                        hops: Vec::new(),
+                        grants: Vec::new(),
+                    };
+                    packet.read_hops(hops, case.speedup());
+                    case.packets.push(packet);
                 }
                 "grid" => {
                     let [size, dimensions, wraps, latency] = numbers(rest).try_into().expect("four numbers");
@@ -105,16 +132,26 @@ impl Case {
                     };
                     grid.build(latency, &mut case);
                 }
+                "dragonfly" => {
+                    let [nodes, local, global] = numbers(rest).try_into().expect("three numbers");
+                    let built = Dragonfly { nodes };
+                    built.build([local, global], &mut case);
+                    dragonfly = Some(built);
+                }
                 "p" => {
-                    let [source, destination, flits, created, arrived] =
-                        numbers::<u64>(rest).try_into().expect("five numbers");
+                    let cells: Vec<u64> = numbers(rest);
+                    let (source, destination) = (cells[0] as u32, cells[1] as u32);
                     case.packets.push(ListedPacket {
-                        source: source as u32,
-                        flits: flits as u32,
-                        created,
-                        cycles: [0, 0, arrived],
-                        inject_vc: 0,
-                        hops: grid.hops(source as u32, destination as u32),
+                        source,
+                        flits: cells[2] as u32,
+                        created: cells[3],
+                        cycles: [0, 0, cells[4]],
+                        inject_vc: cells.get(5).map_or(0, |vc| *vc as u8),
+                        hops: match &dragonfly {
+                            Some(dragonfly) => dragonfly.hops(source, destination),
+                            None => grid.hops(source, destination),
+                        },
+                        grants: Vec::new(),
                     });
                 }
                 "rule" => case.classes = rest.parse().expect("a number"),
@@ -140,6 +177,10 @@ impl Case {
 
     fn number(&self, key: &str) -> u32 {
         self.get(key).parse().expect("a number")
+    }
+
+    fn speedup(&self) -> Speedup {
+        Speedup::new(self.get("internal_speedup").parse().expect("a number")).expect("a speedup")
     }
 
     /// The router of a hop of a packet.
@@ -204,6 +245,7 @@ impl Case {
             },
             awaits_credits: self.number("wait_for_tail_credit") == 1,
             vcs_by_next_output: self.given("noq") == Some("1"),
+            host_vcs_by_routing: self.given("vc_rule") == Some("dragonfly"),
             input_speedup: times("input_speedup"),
             output_speedup: times("output_speedup"),
             output_flits: self
@@ -226,10 +268,13 @@ impl Case {
             },
             vcs_with_switch: self.get("vc_allocator") == "piggyback",
             holds_crossbar: self.given("hold_switch_for_packet") == Some("1"),
-            speedup: Speedup::new(self.get("internal_speedup").parse().expect("a number"))
-                .expect("a speedup"),
-            routing_delay: self.number("routing_delay"),
-            crossbar_delay: self.number("st_prepare_delay") + self.number("st_final_delay"),
+            private_part: self
+                .given("private_buf_size")
+                .and_then(|flits| NonZeroU32::new(flits.parse::<u32>().expect("flits") * BYTES)),
+            batched: true,
+            speedup: self.speedup(),
+            routing_delay: self.number("routing_delay") as u16,
+            crossbar_delay: (self.number("st_prepare_delay") + self.number("st_final_delay")) as u16,
             switching: Switching::Wormhole,
         }
     }
@@ -291,6 +336,70 @@ impl Grid {
     }
 }
 
+/// The dragonfly of BookSim with so many nodes and global links of a router, 2 `nodes` routers in a group. Ports lead to
+/// the nodes, to the other routers of the group in their order, then to other groups: link j of a group, from its
+/// router j / `nodes`, to the j-th other group.
+struct Dragonfly {
+    nodes: u32,
+}
+
+impl Dragonfly {
+    fn routers(&self) -> u32 {
+        2 * self.nodes
+    }
+
+    /// Router and port of the link from a group to another.
+    fn gateway(&self, from: u32, to: u32) -> (u32, u32) {
+        let link = if to < from { to } else { to - 1 };
+        let port = self.nodes + self.routers() - 1 + link % self.nodes;
+        (from * self.routers() + link / self.nodes, port)
+    }
+
+    fn local_port(&self, from: u32, to: u32) -> u32 {
+        let (from, to) = (from % self.routers(), to % self.routers());
+        self.nodes + if to < from { to } else { to - 1 }
+    }
+
+    fn build(&self, [local, global]: [u32; 2], case: &mut Case) {
+        let groups = self.routers() * self.nodes + 1;
+        for group in 0..groups {
+            let routers = group * self.routers()..(group + 1) * self.routers();
+            for router in routers.clone() {
+                case.nodes
+                    .extend((0..self.nodes).map(|node| [router, node, node, 1, 1]));
+                for to in routers.clone().filter(|to| *to != router) {
+                    let ports = (self.local_port(router, to), self.local_port(to, router));
+                    case.cables.push([router, ports.0, to, ports.1, local]);
+                }
+            }
+            for to in (0..groups).filter(|to| *to != group) {
+                let (near, far) = (self.gateway(group, to), self.gateway(to, group));
+                case.cables.push([near.0, near.1, far.0, far.1, global]);
+            }
+        }
+    }
+
+    /// Class 0 up to the global link, 1 on it and after it.
+    fn hops(&self, source: u32, destination: u32) -> Vec<(u16, u8, u8)> {
+        let (mut hops, mut at, to) = (Vec::new(), source / self.nodes, destination / self.nodes);
+        let mut hop = |port: u32, class: bool| hops.push((port as u16, u8::from(class), 0));
+        let (here, there) = (at / self.routers(), to / self.routers());
+        if here != there {
+            let (gateway, port) = self.gateway(here, there);
+            if at != gateway {
+                hop(self.local_port(at, gateway), false);
+            }
+            hop(port, true);
+            at = self.gateway(there, here).0;
+        }
+        if at != to {
+            hop(self.local_port(at, to), here != there);
+        }
+        hop(destination % self.nodes, here != there);
+        hops
+    }
+}
+
 /// The hops of a list: the destination of a packet is its number in it.
 struct Listed(Vec<Vec<(u16, u8, u8)>>);
 
@@ -306,6 +415,10 @@ impl Routing for Listed {
             vc,
             claim: BufferClaim::Credit,
         }
+    }
+    fn host_vc(&self, at: At, state: RouteState) -> Option<u8> {
+        let (_, class, _) = self.0[at.destination.0 as usize][usize::from(state.phase) - 1];
+        Some(class)
     }
     fn options(&self, _: At, _: RouteState, _: &mut Vec<(Hop, RouteState)>) {
         unreachable!("no proof is asked for")
@@ -340,6 +453,8 @@ struct Outputs<'a> {
     sent: Vec<(u16, Event, Time)>,
     own: Vec<(Event, Time)>,
     injected: Vec<(u32, Time)>,
+    /// The VC that a NIC port draws.
+    drawn_vc: Option<u8>,
 }
 
 impl Journal<FlitUndo> for Outputs<'_> {
@@ -352,11 +467,14 @@ impl<T> Journal<crate::nic::flit::FlitNicUndo<T>> for Outputs<'_> {
     fn keep(&mut self, _: crate::nic::flit::FlitNicUndo<T>) {}
 }
 
-struct NoDraws;
+/// Routers draw nothing, NIC ports the VC that they have in the list.
+struct Drawn(Option<u8>);
 
-impl Random for NoDraws {
-    fn below(&mut self, _: u32) -> u32 {
-        unreachable!("nothing is drawn")
+impl Random for Drawn {
+    fn below(&mut self, bound: u32) -> u32 {
+        let drawn = self.0.expect("something is drawn");
+        assert!(u32::from(drawn) < bound);
+        drawn.into()
     }
 }
 
@@ -388,7 +506,7 @@ impl RouterOutputs<FlitRouter> for Outputs<'_> {
         self.sent.push((port, Event::Body(0, signal), after));
     }
     fn random(&mut self) -> impl Random {
-        NoDraws
+        Drawn(None)
     }
     fn fate(&mut self, _: &Packet, _: PacketFate) {
         unreachable!()
@@ -409,7 +527,7 @@ impl NicOutputs<FlitNic<u32>> for Outputs<'_> {
         self.sent.push((0, Event::Body(0, signal), after));
     }
     fn random(&mut self) -> impl Random {
-        NoDraws
+        Drawn(self.drawn_vc)
     }
     fn fate(&mut self, _: &Packet, _: PacketFate) {
         unreachable!()
@@ -419,18 +537,24 @@ impl NicOutputs<FlitNic<u32>> for Outputs<'_> {
     }
 }
 
+/// The packets in the buffer of an input VC: which hop of its path each takes here, its flits that have left, and its
+/// number.
+type Buffered = VecDeque<(usize, u32, u32)>;
+
 /// The far end of a cable: part, port, latency in cycles.
 type End = (Part, u16, u64);
 
 /// By router, then port.
 type Ends = Vec<Vec<Option<End>>>;
 
-/// What happened to a packet: head and tail injected and tail arrived, in cycles; VC of the injection; VC of each hop.
+/// What happened to a packet: head and tail injected and tail arrived, in cycles; VC of the injection; VC of each hop;
+/// by hop, then flit, the step in which it got the crossbar.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Happened {
     cycles: [u64; 3],
     inject_vc: u8,
     vcs: Vec<u8>,
+    grants: Vec<Vec<u64>>,
 }
 
 fn run(case: &Case) -> Vec<Happened> {
@@ -479,7 +603,10 @@ fn run(case: &Case) -> Vec<Happened> {
             (Part::Router(from_router), *output as u16, u64::from(*latency)),
         );
     }
-    let buffer = case.number("vc_buf_size") * BYTES;
+    let buffer = match case.given("buf_size") {
+        Some(flits) => flits.parse::<u32>().expect("flits") * BYTES / case.number("num_vcs"),
+        None => case.number("vc_buf_size") * BYTES,
+    };
     let credit_delay = Time(u64::from(case.number("credit_delay")) * CYCLE);
     let vcs = case.number("num_vcs") as u8;
     let classes = TrafficClasses::new((case.classes, vcs / case.classes), &[(1, 0)]).expect("one class");
@@ -543,11 +670,22 @@ fn run(case: &Case) -> Vec<Happened> {
         known.push((Part::Nic(packet.source as usize), Event::Made(number)));
     }
     let mut happened = vec![Happened::default(); case.packets.len()];
+    let mut buffered: BTreeMap<(usize, u16, u8), Buffered> = BTreeMap::new();
+    let mut to_send: Vec<VecDeque<u8>> = vec![VecDeque::new(); case.nodes.len()];
+    let mut in_order: Vec<&ListedPacket> = case.packets.iter().collect();
+    in_order.sort_by_key(|packet| packet.created);
+    for packet in in_order {
+        to_send[packet.source as usize].push_back(packet.inject_vc);
+    }
     while let Some(Reverse((now, index))) = events.pop() {
         let (part, event) = known[index];
         let mut out = Outputs {
             now,
             case: Some(case),
+            drawn_vc: match part {
+                Part::Nic(node) => to_send[node].front().copied(),
+                Part::Router(_) => None,
+            },
             ..Outputs::default()
         };
         // What leaves in a cycle starts at its end.
@@ -555,6 +693,11 @@ fn run(case: &Case) -> Vec<Happened> {
         match (part, event) {
             (Part::Router(router), event) => match event {
                 Event::Head(input, vc, packet) => {
+                    let number = packet.destination.0;
+                    let hop = happened[number as usize].grants.len();
+                    happened[number as usize].grants.push(Vec::new());
+                    let buffer = buffered.entry((router, input, vc)).or_default();
+                    buffer.push_back((hop, 0, number));
                     all[router].arrived(now, Arrival { input, vc, packet }, &context, &mut out);
                 }
                 Event::Body(port, body) => all[router].signal(now, port, body, &context, &mut out),
@@ -594,6 +737,13 @@ fn run(case: &Case) -> Vec<Happened> {
         for (event, after) in out.own {
             push(now + after, part, event);
         }
+        // Credits go back where flits get the crossbar. With one input of the crossbar an input port has one in a step,
+        // and a cycle has at most two steps.
+        let is_credit = |sent: &&(u16, Event, Time)| matches!(sent.1, Event::Credit(..));
+        let mut later: BTreeMap<u16, u64> = BTreeMap::new();
+        for (port, ..) in out.sent.iter().filter(is_credit) {
+            *later.entry(*port).or_default() += 1;
+        }
         for (port, event, after) in out.sent {
             let end = match part {
                 Part::Nic(node) => {
@@ -605,13 +755,15 @@ fn run(case: &Case) -> Vec<Happened> {
                     _ => ends[router][usize::from(port)].expect("a cable"),
                 },
             };
+            let own_port = port;
             let (to, port, latency) = end;
             let mut delay = after + Time(latency * CYCLE);
             let event = match event {
                 Event::Head(_, vc, packet) => {
                     let of = &mut happened[packet.destination.0 as usize];
-                    if let Part::Nic(_) = part {
+                    if let Part::Nic(node) = part {
                         (of.cycles[0], of.inject_vc) = (cycle(now + after), vc);
+                        to_send[node].pop_front();
                     } else if let Part::Router(_) = to {
                         of.vcs.push(vc);
                     }
@@ -624,6 +776,19 @@ fn run(case: &Case) -> Vec<Happened> {
                 Event::Credit(_, vc, bytes) => {
                     if let Part::Router(_) = to {
                         delay += credit_delay;
+                    }
+                    if let Part::Router(router) = part {
+                        let buffer = buffered.get_mut(&(router, own_port, vc)).expect("a buffer");
+                        let (hop, sent, number) = buffer.front_mut().expect("a packet");
+                        *sent += 1;
+                        let of = &mut happened[*number as usize];
+                        let later = later.get_mut(&own_port).expect("a credit");
+                        *later -= 1;
+                        let last = all[router].ports[usize::from(own_port)].state.credit_step;
+                        of.grants[*hop].push(last - if parameters.input_speedup == 1 { *later } else { 0 });
+                        if *sent == case.packets[*number as usize].flits {
+                            buffer.pop_front();
+                        }
                     }
                     Event::Credit(port, vc, bytes)
                 }
@@ -645,15 +810,22 @@ fn run(case: &Case) -> Vec<Happened> {
 
 #[test]
 fn lists_of_packets_have_the_cycles_of_booksim() {
-    let (mut wrong, mut packets) = (Vec::new(), 0);
+    let (mut wrong, mut packets, mut grants) = (Vec::new(), 0, 0);
     for text in BOOKSIM.split("case ").skip(1) {
         let case = Case::read(text);
-        let happened = run(&case);
+        let mut happened = run(&case);
         packets += happened.len();
+        for (packet, of) in case.packets.iter().zip(&mut happened) {
+            grants += packet.grants.iter().map(Vec::len).sum::<usize>();
+            if packet.grants.is_empty() {
+                of.grants.clear();
+            }
+        }
         let expected = case.packets.iter().map(|packet| Happened {
             cycles: packet.cycles,
             inject_vc: packet.inject_vc,
             vcs: packet.hops.iter().map(|hop| hop.2).collect(),
+            grants: packet.grants.clone(),
         });
         let differs = happened.iter().zip(expected).enumerate();
         let mut differs = differs.filter(|(_, (found, expected))| *found != expected);
@@ -666,7 +838,7 @@ fn lists_of_packets_have_the_cycles_of_booksim() {
             ));
         }
     }
-    println!("{packets} packets");
+    println!("{packets} packets, {grants} grants");
     assert!(
         wrong.is_empty(),
         "{} cases differ:\n{}",
@@ -708,7 +880,7 @@ enum Op {
 /// A router under the reverse check, with ports of two speeds, and a warm-up. The number selects parameters.
 struct Subject<const KIND: usize>(FlitRouter);
 
-const KINDS: [&str; 10] = [
+const KINDS: [&str; 11] = [
     "flit = \"16 B\"",
     "flit = \"8 B\"\nspeedup = 1.5\nallocator = \"islip\"\niterations = 3\nrouting_delay = 0",
     "flit = \"64 B\"\nallocator = \"separable-output-first\"\nvc_preference = \"empty\"\npriority = \"age\"\n\
@@ -721,6 +893,7 @@ const KINDS: [&str; 10] = [
     "speculation = \"masked-by-requests\"\nvc_allocation = \"with-switch\"",
     "allocator = \"maximum-size\"",
     "allocator = \"select\"\niterations = 2\narbiter_groups = 3\narbiter = \"matrix\"",
+    "buffers = \"shared\"\nprivate_buffer = \"40 B\"\nhost_vcs = \"by-routing\"\nvc_requests = \"with-credit\"\nstages = \"batched\"\nrouting_delay = 3\ncrossbar_delay = 2",
 ];
 
 /// The parameters of a section `network.router`.
@@ -828,6 +1001,7 @@ proptest! {
         check::<Subject<7>>(&script)?;
         check::<Subject<8>>(&script)?;
         check::<Subject<9>>(&script)?;
+        check::<Subject<10>>(&script)?;
     }
 }
 
@@ -876,6 +1050,30 @@ fn parameters_out_of_range_are_refused() {
         (
             "vc_assignment = \"next-output\"",
             "vc_assignment: virtual channels by the next output need lookahead; expected routing_delay = 0",
+        ),
+        (
+            "routing_delay = 0\nvc_assignment = \"next-output\"\nhost_vcs = \"by-routing\"",
+            "host_vcs: virtual channels by the next output leave no choice to routing; expected host_vcs = \"any\"",
+        ),
+        (
+            "private_buffer = \"32 B\"",
+            "only shared buffers have private parts; expected no private_buffer, or buffers = \"shared\"",
+        ),
+        (
+            "buffers = \"shared\"\nflit = \"32 B\"\nprivate_buffer = \"31 B\"",
+            "private_buffer: 31 B is out of range; expected a flit, 32 B, to 1 GiB",
+        ),
+        (
+            "buffers = \"shared\"\nswitching = \"cut-through\"",
+            "buffers: a packet does not keep the space of a shared buffer for its next flits; expected buffers = \"private\"",
+        ),
+        (
+            "buffers = \"shared\"\noutput_speedup = 2",
+            "expected buffers = \"private\", or output_speedup = 1",
+        ),
+        (
+            "stages = \"batched\"\nspeedup = 2",
+            "stages: batches are those of whole cycles; expected speedup = 1, or stages = \"pipelined\"",
         ),
         ("speedup = 0.5", "expected a number from 1 to 1000"),
     ];

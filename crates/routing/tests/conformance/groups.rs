@@ -49,6 +49,96 @@ fn minimal_spreads_pairs_over_parallel_links() {
     assert!(most < &(least * 2), "{least} to {most} packets on a link");
 }
 
+/// All VCs of all ports are loaded; others are asked for by mistake.
+struct LoadedVcs(u8);
+
+impl Congestion for LoadedVcs {
+    fn load(&self, _: Port) -> u64 {
+        4096
+    }
+
+    fn load_by(&self, _: LoadMetric, _: Port, vc: u8) -> u64 {
+        assert!(vc < self.0, "VC {vc}");
+        4096
+    }
+
+    fn free_space(&self, _: Port, _: u8) -> u64 {
+        0
+    }
+}
+
+/// The VCs of a path with the VC to the host are those of its phases: up to the intermediate router, from there on, and
+/// from the next link between groups on.
+#[test]
+fn virtual_channels_by_phase_are_those_of_booksim() {
+    let topology = network(NETWORKS[6]);
+    let Shape::Groups(groups) = topology.shape() else {
+        panic!("no groups")
+    };
+    let minimal = routing("minimal", "vcs = \"by-phase\"", &topology);
+    let ugal = routing(
+        "ugal",
+        "vcs = \"by-phase\"\nmetric = \"credits\"\nbias = \"0 B\"\nweight = 0",
+        &topology,
+    );
+    let (mut draws, mut detours) = (Draws(1), 0);
+    for (source, destination) in pairs(&*topology) {
+        for (routing, is_minimal) in [(&minimal, true), (&ugal, false)] {
+            let (router, input) = topology.attachment(source);
+            let mut at = At {
+                router,
+                input,
+                vc: 0,
+                source,
+                destination,
+            };
+            let (mut state, mut crossed, mut vcs) = (RouteState::default(), Vec::new(), Vec::new());
+            let to_host = loop {
+                // The port of the minimal path is loaded, so that all packets that may take a detour do.
+                let hop = routing.route(at, &mut state, &LoadedVcs(routing.vcs()), &mut draws);
+                let Peer::Router(router, input) = topology.peer(at.router, hop.port) else {
+                    break routing.host_vc(at, state);
+                };
+                crossed.push(groups.group(at.router) != groups.group(router));
+                vcs.push(hop.vc);
+                at = At {
+                    router,
+                    input,
+                    vc: hop.vc,
+                    ..at
+                };
+            };
+            let globals = crossed.iter().filter(|crossed| **crossed).count();
+            let last = crossed.iter().rposition(|crossed| *crossed);
+            let expected: Vec<u8> = (0..crossed.len())
+                .map(|hop| match (is_minimal, globals, last) {
+                    (true, _, last) => u8::from(last.is_some_and(|last| hop >= last)),
+                    (false, 0, _) => 2,
+                    (false, 1, last) => 1 + u8::from(last.is_some_and(|last| hop >= last)),
+                    (false, _, last) if last.is_some_and(|last| hop >= last) => 2,
+                    // The intermediate router is somewhere between the links between groups.
+                    (false, ..) => vcs[hop].min(1),
+                })
+                .collect();
+            assert_eq!(vcs, expected, "{source:?} to {destination:?}");
+            if globals == 2 {
+                detours += 1;
+                let first = crossed.iter().position(|crossed| *crossed).expect("a link");
+                assert!(vcs[..=first].iter().all(|vc| *vc == 0), "{vcs:?}");
+                assert!(vcs.is_sorted(), "{vcs:?}");
+            }
+            let of_host = match is_minimal {
+                true => vcs.last().copied().unwrap_or(0),
+                false => 2,
+            };
+            assert_eq!(to_host, Some(of_host), "{source:?} to {destination:?}");
+        }
+    }
+    assert!(detours > 1000, "{detours}");
+    let proof = prove_deadlock_free(&*topology, &*ugal, 1_000_000);
+    assert!(matches!(proof, Err(NotProven::Cycle(_))), "{proof:?}");
+}
+
 /// From host 0 to the last one: the minimal port, and the least load on it with which the packet takes another
 /// path.
 fn first_load_refused(parameters: &str, other_load: u64) -> Option<u64> {

@@ -96,6 +96,12 @@ pub const VARIANTS: &[(&str, &str, Knows)] = &[
         shape.graph().is_some() || is_groups(shape)
     }),
     ("minimal", "paths = \"hashed\"", is_groups),
+    ("minimal", "vcs = \"by-phase\"", is_dragonfly),
+    (
+        "minimal",
+        "vcs = \"by-phase\"\npaths = \"adaptive\"\nmetric = \"credits\"\nmetric_scope = \"vc\"",
+        is_dragonfly,
+    ),
     ("minimal", "paths = \"random\"", is_groups),
     ("par", "paths = \"adaptive\"", is_groups),
     ("par", "paths = \"hashed\"", is_groups),
@@ -360,6 +366,10 @@ pub type Knows = fn(&Shape<'_>) -> bool;
 
 fn is_groups(shape: &Shape<'_>) -> bool {
     matches!(shape, Shape::Groups(_))
+}
+
+fn is_dragonfly(shape: &Shape<'_>) -> bool {
+    matches!(shape, Shape::Groups(groups) if groups.local_diameter() <= 1) && !has_spines(shape)
 }
 
 fn has_spines(shape: &Shape<'_>) -> bool {

@@ -285,6 +285,31 @@ fn wrong_parameters_are_refused_where_they_stand() {
             "x.toml:2: paths: unknown name 'random'; expected one of: hashed, adaptive",
         ),
         (
+            "minimal",
+            "vcs = \"by-phase\"",
+            &dragonfly_plus,
+            "between any two groups is no dragonfly; expected by-segment",
+        ),
+        (
+            "minimal",
+            "vcs = \"by-phase\"",
+            &slim_fly,
+            "is no dragonfly; expected by-segment",
+        ),
+        (
+            "ugal",
+            "vcs = \"by-phase\"\nintermediate = \"group\"",
+            &dragonfly,
+            "x.toml:2: vcs: phases are those of paths through a router of another group; expected by-segment, or \
+             intermediate = \"router\"",
+        ),
+        (
+            "ugal",
+            "vcs = \"by-phase\"\nlocal = \"ugal\"",
+            &dragonfly,
+            "expected by-segment, or local = \"minimal\"",
+        ),
+        (
             "ugal",
             "paths = \"adaptive\"",
             &slim_fly,

@@ -144,7 +144,9 @@ fn check_credits(simulation: &Simulation, lps: &Lps<NetworkLp>, used_space: &Buf
         let capacity = u64::from(simulation.network.buffer_of_vc(class));
         let pending = router_lp(router)?.pending_credits(port, vc);
         let used = used_space.get(&(router, port, vc)).copied().unwrap_or(0) + u64::from(pending);
-        if u64::from(credits) + used == capacity {
+        // Those of a shared buffer may be negative.
+        let credits = i64::from(credits as i32);
+        if credits + used as i64 == capacity as i64 {
             return Ok(());
         }
         let what = what();

@@ -286,6 +286,17 @@ fn buffers_without_space_for_flits_are_refused() {
         cut.contains("less than a packet of 200 B; expected at least 256 B"),
         "{cut}"
     );
+    let shared = "buffers = \"shared\", private_buffer = \"140 B\"";
+    let parts = error(&format!(
+        "flit = \"64 B\", vc_copies = 2, {shared}, buffer = \"255 B\""
+    ))
+    .expect("no space");
+    assert!(
+        parts.contains(
+            "network.router.private_buffer: 128 B for each of 2 virtual channels are more than the buffer"
+        ) && parts.contains("expected at most 127 B"),
+        "{parts}"
+    );
     assert_eq!(error("flit = \"64 B\", buffer = \"64 B\""), None);
     assert_eq!(
         error(&format!("flit = \"64 B\", {packet}, buffer = \"256 B\"")),
@@ -319,6 +330,28 @@ fn virtual_channels_by_the_next_output_need_known_outputs_and_one_for_each() {
     assert!(
         unknown.contains("network.router.vc_assignment: this routing depends on congestion or chance"),
         "{unknown}"
+    );
+}
+
+#[test]
+fn virtual_channels_of_hosts_by_routing_need_routing_that_gives_them() {
+    let error = |routing: &str| {
+        let text = format!(
+            "[network]\ntopology = {{ kind = \"dragonfly\", hosts_per_router = 1, routers_per_group = 2, \
+             global_links_per_router = 1 }}\nrouting = {{ {routing} }}\n\
+             router = {{ model = \"flit\", host_vcs = \"by-routing\" }}\n\
+             [[job]]\ntraffic = {{ pattern = \"uniform\", load = 0.1 }}\n[run]\nuntil = \"1 us\"\n"
+        );
+        let error = Experiment::from_toml(&text, "experiment.toml", &[]).err();
+        error.map(|error| error.to_string())
+    };
+    assert_eq!(error("algorithm = \"ugal\", vcs = \"by-phase\""), None);
+    assert_eq!(error("algorithm = \"minimal\", vcs = \"by-phase\""), None);
+    let refused = error("algorithm = \"ugal\"").expect("no virtual channel to hosts");
+    assert!(
+        refused.contains("network.router.host_vcs: this routing gives no virtual channel")
+            && refused.contains("expected host_vcs = \"any\", or network.routing.vcs = \"by-phase\""),
+        "{refused}"
     );
 }
 
@@ -377,6 +410,48 @@ const SPECULATIVE_MESH: &Curve = &[
 
 /// Latencies within 1 %, twice the deviation or a tenth of a cycle, as each host makes its packets at a moment of a
 /// cycle of its own; accepted loads within 1 %. Means over four seeds.
+/// The dragonfly of 72 nodes with minimal routing and its virtual channels by phase, two of 128 flits; cables of 10
+/// and 100 cycles.
+const DRAGONFLY: &Curve = &[
+    (0.2, Some((117.754, 0.114)), 0.2004),
+    (0.35, Some((125.320, 0.205)), 0.3506),
+    (0.5, None, 0.4188),
+];
+
+#[test]
+fn a_dragonfly_has_the_curve_of_booksim() {
+    const SEEDS: u32 = 3;
+    for (load, latency, accepted) in DRAGONFLY {
+        let run_with = |seed: u32| {
+            let text = format!(
+                "[network]\n\
+                 topology = {{ kind = \"dragonfly\", hosts_per_router = 2, routers_per_group = 4, \
+                 global_links_per_router = 2 }}\n\
+                 routing = {{ algorithm = \"minimal\", vcs = \"by-phase\" }}\n\
+                 link = {{ bandwidth = \"256 Gbps\", latency = \"1 ns\" }}\n\
+                 links.local = {{ latency = \"10 ns\" }}\nlinks.global = {{ latency = \"100 ns\" }}\n\
+                 router = {{ model = \"flit\", flit = \"32 B\", routing_delay = 0, host_vcs = \"by-routing\", \
+                 credit_delay = \"1 ns\", delay = \"0 ns\", buffer = \"8192 B\" }}\npacket = \"32 B\"\n[[job]]\n\
+                 traffic = {{ pattern = \"uniform\", include_self = true, arrival = \"bernoulli\", load = {load} }}\n\
+                 [run]\nuntil = \"7 us\"\nwarmup = \"2 us\"\ndrain = \"1 us\"\nseed = {seed}\n"
+            );
+            let network = run(&experiment(&text)).summary.network;
+            (
+                network.latency_ns.mean.expect("packets arrived") - 1.0,
+                network.accepted_load,
+            )
+        };
+        let all: Vec<(f64, f64)> = (1..=SEEDS).map(run_with).collect();
+        let mean = |of: fn(&(f64, f64)) -> f64| all.iter().map(of).sum::<f64>() / f64::from(SEEDS);
+        let (cycles, here) = (mean(|run| run.0), mean(|run| run.1));
+        println!("{load}: {cycles:.3} and {latency:?} cycles, {here:.4} and {accepted}");
+        assert!((here / accepted - 1.0).abs() < 0.01, "load {load}");
+        if let Some((latency, _)) = latency {
+            assert!((cycles / latency - 1.0).abs() < 0.01, "load {load}");
+        }
+    }
+}
+
 #[test]
 fn flits_have_the_curves_of_booksim() {
     const SEEDS: u32 = 4;

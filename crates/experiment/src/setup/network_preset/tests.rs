@@ -106,6 +106,10 @@ const OF_THE_MODEL: &[&str] = &[
     "network.router.allocator",
     "network.router.switch_allocation",
     "network.router.vc_assignment",
+    "network.router.host_vcs",
+    "network.router.buffers",
+    "network.router.private_buffer",
+    "network.router.stages",
     "network.router.vc_allocation",
     "network.router.speculation",
     "network.router.speculation_needs",
@@ -153,6 +157,7 @@ const OF_THE_MODEL: &[&str] = &[
     "network.routing.period",
     "network.routing.metric",
     "network.routing.metric_scope",
+    "network.routing.vcs",
     "network.routing.deadlock",
     "network.traffic_class",
 ];

@@ -20,7 +20,7 @@ use crate::capabilities::Switching;
 impl FlitRouter {
     /// Whether the next flit of an input VC, which has a VC of its output, has credits.
     pub(super) fn has_credits(&self, index: usize, output: usize) -> bool {
-        let (flit, credits) = (self.parameters.flit, self.outputs[output].credits);
+        let flit = self.parameters.flit;
         let needed = match self.parameters.switching {
             Switching::CutThrough if self.inputs[index].sent == 0 => {
                 let first = self.pool.front(self.buffers[index]);
@@ -28,7 +28,7 @@ impl FlitRouter {
             }
             _ => flit,
         };
-        credits >= needed
+        self.room(output) >= needed
     }
 
     /// The output of the crossbar through which an input port reaches an output port.

@@ -11,7 +11,7 @@ use crate::waits::{CrossbarCrossing, CrossbarDeparture, CrossbarObservation};
 
 use super::{
     BodyFlit, BufferedPacket, DRAINING, FREE, FlitPort, FlitPortState, FlitRouter, FlitStage, FlitUndo,
-    InputVc, Work,
+    InputVc, StageOfBatches, Work, cycle_of,
 };
 
 impl FlitRouter {
@@ -96,7 +96,9 @@ impl FlitRouter {
         }
 
         // Crossbar and link.
-        let crossed = self.crossed(step);
+        // The step in which it is in the queue before the link: it comes into the crossbar in the next one.
+        let reached = self.after_stage(StageOfBatches::Crossbar, step + 1, out) - 1;
+        let crossed = cycle_of(self.parameters.speedup, reached);
         let bytes = match is_tail {
             true => packet.bytes - (self.flits_of(&packet) - 1) * flit,
             false => flit,
@@ -114,7 +116,6 @@ impl FlitRouter {
             while queued.front().is_some_and(|(_, leaves)| *leaves < cycle) {
                 queued.pop_front();
             }
-            let reached = step + u64::from(self.parameters.crossbar_delay);
             queued.push_back((reached, start));
         }
         let wait = self.clock.end(start) - now;

@@ -105,9 +105,7 @@ impl FlitRouter {
         match self.parameters.speculation_needs {
             SpeculationNeeds::Nothing => true,
             SpeculationNeeds::Free => free.next().is_some(),
-            SpeculationNeeds::Credit => {
-                free.any(|output| self.outputs[output].credits >= self.parameters.flit)
-            }
+            SpeculationNeeds::Credit => free.any(|output| self.room(output) >= self.parameters.flit),
         }
     }
 
@@ -162,7 +160,7 @@ impl FlitRouter {
             let mut kept = place;
             for request in place..work.requests.len() {
                 let (_, output) = work.requests[request];
-                if self.outputs[output as usize].credits >= self.parameters.flit {
+                if self.room(output as usize) >= self.parameters.flit {
                     work.requests[kept] = work.requests[request];
                     kept += 1;
                 }

@@ -651,7 +651,9 @@ fn ranges_of(by_port: &[u16], count: usize, first: u32) -> SmallVec<[LinkRanges;
 impl SampledPorts {
     /// Bytes in use of the buffer of a VC at the far end, if each sampled link is one link.
     fn used(&self, router: &Router, port: u16, vc: u8) -> u32 {
-        self.capacities[usize::from(port)].saturating_sub(router.credits(port, vc))
+        // Credits of a shared buffer may be negative.
+        let credits = i64::from(router.credits(port, vc) as i32);
+        (i64::from(self.capacities[usize::from(port)]) - credits).max(0) as u32
     }
 }
 
