@@ -68,8 +68,9 @@ VARIANTS = {
     "seed 3": {"seed": 3},
     "metric credits": {"metric": "credits"},
     "input-queued": {"model": "input-queued"},
+    "flit": {"model": "flit", "metric": "credits"},
 }
-# What the variants run.
+# What the variants run; `flit` runs all loads.
 VARIED = {
     ("uniform", "minimal"): [0.1, 0.3, 0.5, 0.7],
     ("uniform", "UGAL"): [0.1, 0.3, 0.5, 0.7],
@@ -78,17 +79,21 @@ VARIED = {
 
 
 def experiment(pattern: str, routing: str, load: float, span: tuple[int, int], variant: dict) -> str:
-    """A cycle is 1 ns; a channel of d cycles takes d + 1, a router one more."""
+    """A cycle is 1 ns; a channel of d cycles takes d + 1, a router one more, which `flit` knows."""
     values = BASE | variant
     text, vcs = ROUTINGS[routing]
+    latencies, router = (2, 11, 101), 'delay = "1 ns"'
+    if values["model"] == "flit":
+        latencies = (1, 10, 100)
+        router = f'delay = "0 ns", flit = "{FLIT} B", routing_delay = 0, speedup = 2, credit_delay = "2 ns"'
     return f"""
 [network]
 topology = {{ kind = "dragonfly", hosts_per_router = 4, routers_per_group = 8, global_links_per_router = 4 }}
 routing = {{ {text.format(**values)} }}
-link = {{ bandwidth = "256 Gbps", latency = "2 ns" }}
-links.local = {{ latency = "11 ns" }}
-links.global = {{ latency = "101 ns" }}
-router = {{ model = "{values["model"]}", delay = "1 ns", buffer = "{vcs * VC_FLITS * FLIT} B" }}
+link = {{ bandwidth = "256 Gbps", latency = "{latencies[0]} ns" }}
+links.local = {{ latency = "{latencies[1]} ns" }}
+links.global = {{ latency = "{latencies[2]} ns" }}
+router = {{ model = "{values["model"]}", {router}, buffer = "{vcs * VC_FLITS * FLIT} B" }}
 packet = "{FLIT} B"
 [[job]]
 traffic = {{ {PATTERNS[pattern]}, arrival = "bernoulli", load = {load} }}
@@ -123,13 +128,14 @@ def cases(smoke: bool) -> list[Case]:
         ]
         return [case("base", *point, span=(1, 1)) for point in points]
     curves = [case("base", *of, load) for of, loads in LOADS.items() for load in loads]
+    curves += [case("flit", *of, load) for of, loads in LOADS.items() for load in loads]
     varied = [
         case(variant, *of, load)
         for variant in VARIANTS
         for of, loads in VARIED.items()
         for load in loads
         # Minimal routing compares no loads of paths.
-        if variant != "base" and not (variant == "metric credits" and of[1] == "minimal")
+        if variant not in ("base", "flit") and not (variant == "metric credits" and of[1] == "minimal")
     ]
     return curves + varied
 
@@ -175,8 +181,8 @@ def mean_and_maximum(values: list[float]) -> tuple[float, float]:
     return sum(sizes) / len(sizes), max(sizes)
 
 
-def accepted(rows: list[Row], pattern: str, routing: str, load: float) -> float:
-    return number(rows, "accepted", variant="base", pattern=pattern, routing=routing, load=load)
+def accepted(rows: list[Row], pattern: str, routing: str, load: float, variant: str = "base") -> float:
+    return number(rows, "accepted", variant=variant, pattern=pattern, routing=routing, load=load)
 
 
 def checks(rows: list[Row], smoke: bool) -> list[Check]:
@@ -230,6 +236,16 @@ def checks(rows: list[Row], smoke: bool) -> list[Check]:
             0.89,
         ),
     ]
+    for of, limits in LIMITS.items():
+        values = mean_and_maximum([off(rows, "cycles", of, load, "flit") for load in compared(of)])
+        found += [
+            at_most(f"{', '.join(of)}, flit: {name} difference of the latency (%)", value, limit, ".2f")
+            for name, value, limit in zip(("mean", "greatest"), values, limits, strict=True)
+        ]
+    ratio = accepted(rows, "uniform", "minimal", 0.9, "flit") / float(
+        booksim("uniform", "minimal", 0.9)["accepted"]
+    )
+    found.append(within("uniform, minimal, load 0.9, flit: accepted, over BookSim", ratio, 0.99, 1.07))
     for variant in ("base", "seed 2", "seed 3"):
         pairs = [
             (of, load)
@@ -250,18 +266,26 @@ def blocks(rows: list[Row]) -> dict[str, str]:
     lines = []
     for of, loads in LOADS.items():
         for load in loads:
-            ours = select(rows, variant="base", pattern=of[0], routing=of[1], load=load)[0]
+            variants = {
+                name: select(rows, variant=name, pattern=of[0], routing=of[1], load=load)[0]
+                for name in ("base", "flit")
+            }
             theirs = booksim(*of, load)
-            line = [", ".join(of), str(load), ours["accepted"], theirs["accepted"] if theirs else ""]
-            line.append(f"{float(ours['cycles']):.1f}" if steady(ours) else "saturated")
+            line = [", ".join(of), str(load), *(ours["accepted"] for ours in variants.values())]
+            line.append(theirs["accepted"] if theirs else "")
+            for ours in variants.values():
+                line.append(f"{float(ours['cycles']):.1f}" if steady(ours) else "saturated")
             line.append("" if theirs is None else theirs["cycles"] if steady(theirs) else "saturated")
-            both = steady(ours) and steady(theirs)
-            line.append(f"{off(rows, 'cycles', of, load):+.1f} %" if both else "")
-            line.append(f"{float(ours['routers']):.2f}" if steady(ours) else "")
+            for name, ours in variants.items():
+                both = steady(ours) and steady(theirs)
+                line.append(f"{off(rows, 'cycles', of, load, name):+.1f} %" if both else "")
+            for ours in variants.values():
+                line.append(f"{float(ours['routers']):.2f}" if steady(ours) else "")
             line.append(theirs["routers"] if steady(theirs) else "")
             lines.append(line)
-    header = ["traffic, routing", "load", "accepted", "BookSim", "cycles", "BookSim", "difference"]
-    latency = markdown([*header, "routers", "BookSim"], lines)
+    header = ["traffic, routing", "load", "accepted: `packet`", "`flit`", "BookSim"]
+    header += ["cycles: `packet`", "`flit`", "BookSim", "difference: `packet`", "`flit`"]
+    latency = markdown([*header, "routers: `packet`", "`flit`", "BookSim"], lines)
 
     lines = []
     for variant in VARIANTS:
@@ -281,10 +305,9 @@ def blocks(rows: list[Row]) -> dict[str, str]:
     header = [f"{', '.join(of)}, {load}" for of, loads in VARIED.items() for load in loads]
     sensitivity = markdown(["difference of the latency in %", *header], lines)
 
-    def spread(pattern: str, routing: str) -> str:
-        mean, most = mean_and_maximum(
-            [off(rows, "cycles", (pattern, routing), load) for load in compared((pattern, routing))]
-        )
+    def spread(pattern: str, routing: str, variant: str = "base") -> str:
+        of = (pattern, routing)
+        mean, most = mean_and_maximum([off(rows, "cycles", of, load, variant) for load in compared(of)])
         return f"{mean:.1f} % on average and at most {most:.1f} %"
 
     line = max(
@@ -305,7 +328,13 @@ def blocks(rows: list[Row]) -> dict[str, str]:
         f"- Worst case: {spread('worst case', 'minimal')} with minimal routing below its saturation, "
         f"{spread('worst case', 'UGAL')} with UGAL.\n"
         f"- At a load of 0.9 BookSim accepts {float(knee['accepted']):.3f} of uniform traffic with minimal "
-        f"routing, FabricSim {accepted(rows, 'uniform', 'minimal', 0.9):.3f}."
+        f"routing, FabricSim {accepted(rows, 'uniform', 'minimal', 0.9):.3f}.\n"
+        f"- With `flit`, uniform traffic differs by {spread('uniform', 'minimal', 'flit')} with minimal "
+        f"routing, by {spread('uniform', 'UGAL', 'flit')} with UGAL; the worst case by "
+        f"{spread('worst case', 'minimal', 'flit')} and {spread('worst case', 'UGAL', 'flit')}. At a load of "
+        f"0.9 it accepts {accepted(rows, 'uniform', 'minimal', 0.9, 'flit'):.3f} with minimal routing. "
+        f"Valiant routing accepts {accepted(rows, 'worst case', 'Valiant', 0.6, 'flit'):.3f} of the worst "
+        "case."
     )
     known = [(of, load, booksim(*of, load)) for of in list(LOADS)[:2] for load in (0.1, 0.5)]
     suite = markdown(
@@ -329,13 +358,19 @@ def figures(rows: list[Row], folder: Path) -> None:
         for routing, colour, marker in zip(ROUTINGS, COLOURS, "os^", strict=False):
             if (pattern, routing) not in LOADS:
                 continue
-            of = [
-                row for row in select(rows, variant="base", pattern=pattern, routing=routing) if steady(row)
-            ]
-            loads = [float(row["load"]) for row in of]
-            latency.plot(
-                loads, [float(row["cycles"]) for row in of], marker + "-", color=colour, label=routing
-            )
+            for variant, style in (("base", "-"), ("flit", ":")):
+                of = [
+                    row
+                    for row in select(rows, variant=variant, pattern=pattern, routing=routing)
+                    if steady(row)
+                ]
+                latency.plot(
+                    [float(row["load"]) for row in of],
+                    [float(row["cycles"]) for row in of],
+                    marker + style,
+                    color=colour,
+                    label=routing if variant == "base" else None,
+                )
             theirs = [
                 row
                 for row in select(read_table(HERE, "booksim"), pattern=pattern, routing=routing)
@@ -350,8 +385,10 @@ def figures(rows: list[Row], folder: Path) -> None:
             )
             if (pattern, routing) in COMPARED:
                 loads = compared((pattern, routing))
-                values = [off(rows, "cycles", (pattern, routing), load) for load in loads]
-                difference.plot(loads, values, marker + "-", color=colour, label=routing)
+                for variant, style in (("base", "-"), ("flit", ":")):
+                    values = [off(rows, "cycles", (pattern, routing), load, variant) for load in loads]
+                    label = routing if variant == "base" else None
+                    difference.plot(loads, values, marker + style, color=colour, label=label)
         latency.plot([], [], "x", color="black", label="BookSim 2")
         latency.set(title=f"{pattern} traffic", ylabel="mean packet latency (cycles)", ylim=(0, None))
         difference.axhline(0, color="#888888", linewidth=1)
@@ -361,6 +398,7 @@ def figures(rows: list[Row], folder: Path) -> None:
         for panel in (latency, difference):
             panel.grid(color="#DDDDDD")
             panel.legend()
+    figure.suptitle("solid lines: packet; dotted lines: flit")
     figure.savefig(folder / "latency.png", dpi=110)
 
 

@@ -23,13 +23,14 @@ from study import (  # noqa: E402
     within,
 )
 
-# The ladder from coarse to fine, and two kinds of the finest model beside it.
+# The ladder from coarse to fine, and kinds of `crossbar` beside it.
 LADDER = {
     "analytic": 'model = "analytic"',
     "output-queued": 'model = "output-queued"',
     "packet": 'model = "packet"',
     "input-queued": 'model = "input-queued", speedup = 1.5',
     "crossbar": 'model = "crossbar", arbiter = "round-robin", speedup = 1.5',
+    "flit": 'model = "flit", speedup = 1.5',
 }
 BESIDE = {
     "least-recently-used": 'model = "crossbar", arbiter = "least-recently-used", speedup = 1.5',
@@ -461,7 +462,8 @@ def blocks(rows: list[Row]) -> dict[str, str]:
         line = [model]
         for work in ("uniform", "halo3d-26"):
             line.append(f"{cost(model, work, 'events') / cost(model, work, 'packet_hops'):.2f}")
-        line.append(f"{cost(model, 'uniform', 'cpu_s') / cost('packet', 'uniform', 'cpu_s'):.1g}")
+        ratio = cost(model, "uniform", "cpu_s") / cost("packet", "uniform", "cpu_s")
+        line.append(f"{float(f'{ratio:.1g}'):g}")
         lines.append(line)
     costs = markdown(
         ["model", "events per packet-hop, uniform", "halo3d-26", "CPU time over packet, uniform"], lines
@@ -549,6 +551,9 @@ Where one link is the limit (worst pattern), `packet`, `input-queued` and `cross
 - **`crossbar` lies between `packet` and `input-queued`** under uniform traffic, at half load and above. A \
 packet of `input-queued` holds its input and output until its tail has arrived, one of `crossbar` for the \
 cycles of its flits. At low load `crossbar` is later by its cycles.
+- **`flit` is the latest of the ladder below saturation**, with one virtual channel for each that routing \
+needs, which a packet holds at an output until its tail has left. Where one link is the limit, it accepts \
+what `crossbar` does. Its CPU time grows with flits: a packet of 1 KiB has 64 here.
 - **`output-queued` is no bound in saturation.** On the dragonfly at a load of 0.5 it accepts {queued:.4f} \
 of the worst pattern, `packet` {packet:.4f}. Queues without bound let packets that wait for a full global \
 link fill local links before it, which packets from other groups need. Credits hold these packets back.
@@ -578,8 +583,8 @@ def figures(rows: list[Row], folder: Path) -> None:
     import matplotlib.pyplot as plt
 
     figure, panels = plt.subplots(2, len(NETWORKS), figsize=(12, 7.2), sharey=True, layout="constrained")
-    colours = [OTHER, COLOURS[4], *COLOURS[:3]]
-    styles = dict(zip(LADDER, zip(colours, "xs^ov", strict=True), strict=True))
+    colours = [OTHER, COLOURS[4], *COLOURS[:3], COLOURS[5]]
+    styles = dict(zip(LADDER, zip(colours, "xs^ovP", strict=True), strict=True))
     styles["stored"] = (COLOURS[3], "d")
     for across, network in enumerate(NETWORKS):
         for down, work in enumerate(NAMES):
