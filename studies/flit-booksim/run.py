@@ -30,6 +30,9 @@ FLIT = 32
 SEEDS = 5
 # Points at which the mean over a few seeds is left to chance, and their seeds.
 CHANCE = [
+    ("crossbar16_2vc_sif_1", "0.55"),
+    ("crossbar16_4vc_islip1_1", "0.6"),
+    ("crossbar16_2vc_sif_4", "0.63"),
     ("crossbar16_voq_sif_1", "0.7"),
     ("crossbar16_voq_islip1_1", "0.7"),
 ]
