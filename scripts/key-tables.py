@@ -67,9 +67,10 @@ UNLISTED = {
     *(f"job.mapping{key}" for key in ("", ".kind")),
     *(
         f"job.workload.{key}"
-        for key in ("otf2", "dumpi", "clock", "goal", "liballprof", "motif", "operations")
+        for key in ("otf2", "dumpi", "clock", "goal", "liballprof", "motif", "operations", "bigsim")
     ),
     "job.workload.compute",
+    "job.workload.runtime_logs",
     *(
         f"job.workload.{key}"
         for key in ("command", "python", "function", "ranks", "arguments.NAME", "reacts", "phases.motif")

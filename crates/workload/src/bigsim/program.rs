@@ -53,7 +53,7 @@ pub fn is_of_runtime(name: &str) -> bool {
 }
 
 /// What the program does next.
-enum Step {
+enum SchedulerStep {
     /// Takes the next log that is ready, or waits.
     Next,
     /// Sends the messages of a log from this one on, then executes it.
@@ -73,7 +73,7 @@ pub struct BigsimProgram {
     /// Whether logs take their recorded time, by name.
     takes_time: Arc<[bool]>,
     progress: PeProgress,
-    step: Step,
+    step: SchedulerStep,
     /// Destinations of the message that is being sent, those that are left.
     destinations: Box<dyn Iterator<Item = u32> + Send>,
     /// Open receives.
@@ -94,7 +94,7 @@ impl BigsimProgram {
             replay,
             pe,
             takes_time,
-            step: Step::Next,
+            step: SchedulerStep::Next,
             destinations: Box::new(std::iter::empty()),
             open: Vec::new(),
             has_passed: false,
@@ -160,7 +160,7 @@ impl BigsimProgram {
                     self.progress.arrive(&replay.pes[self.pe as usize], message);
                     continue;
                 }
-                self.step = Step::Send { log, number };
+                self.step = SchedulerStep::Send { log, number };
                 self.has_passed = true;
                 return Some(Operation::Send {
                     to,
@@ -177,7 +177,7 @@ impl BigsimProgram {
             self.destinations = Box::new(send.to.pes(&replay.timelines.machine));
             number += 1;
         }
-        self.step = Step::Look { log };
+        self.step = SchedulerStep::Look { log };
         let recorded = &timeline.logs[log as usize];
         let ps = recorded.exec_ps;
         if ps == 0 || !self.takes_time[recorded.name as usize] {
@@ -192,7 +192,7 @@ impl BigsimProgram {
     fn end(&mut self, log: u32) {
         self.progress
             .end(&self.replay.timelines.pes[self.pe as usize], log);
-        self.step = Step::Next;
+        self.step = SchedulerStep::Next;
     }
 }
 
@@ -200,9 +200,9 @@ impl Program for BigsimProgram {
     fn next(&mut self) -> Result<Option<Operation>, TraceError> {
         loop {
             match self.step {
-                Step::Next => {
+                SchedulerStep::Next => {
                     if let Some(log) = self.progress.next() {
-                        self.step = Step::Send { log, number: 0 };
+                        self.step = SchedulerStep::Send { log, number: 0 };
                         continue;
                     }
                     if let Some(post) = self.post() {
@@ -212,19 +212,19 @@ impl Program for BigsimProgram {
                         // What opens has no logs that never start.
                         return Ok(None);
                     }
-                    self.step = Step::Waited;
+                    self.step = SchedulerStep::Waited;
                     return Ok(Some(self.select(true)));
                 }
-                Step::Waited => {
+                SchedulerStep::Waited => {
                     self.take();
-                    self.step = Step::Next;
+                    self.step = SchedulerStep::Next;
                 }
-                Step::Send { log, number } => {
+                SchedulerStep::Send { log, number } => {
                     if let Some(operation) = self.send_or_execute(log, number) {
                         return Ok(Some(operation));
                     }
                 }
-                Step::Look { log } => {
+                SchedulerStep::Look { log } => {
                     if let Some(post) = self.post() {
                         // A message that waited for this receive is in it at once.
                         self.has_passed = true;
@@ -235,12 +235,12 @@ impl Program for BigsimProgram {
                         continue;
                     }
                     self.has_passed = false;
-                    self.step = Step::Looked { log };
+                    self.step = SchedulerStep::Looked { log };
                     return Ok(Some(self.select(false)));
                 }
-                Step::Looked { log } => {
+                SchedulerStep::Looked { log } => {
                     self.take();
-                    self.step = Step::Look { log };
+                    self.step = SchedulerStep::Look { log };
                 }
             }
         }
