@@ -193,6 +193,49 @@ fn broadcasts_reach_all_and_nodes_have_several_pes() {
     assert_eq!(computed, [40, 20, 20, 20, 40, 40].map(|ns| ns * 1000));
 }
 
+/// More messages than posted receives come while PE 0 executes one log. With rendezvous, the data of those that wait
+/// for a receive come at its end.
+#[test]
+fn many_messages_wait_for_the_end_of_a_log() {
+    const MESSAGES: i32 = 200;
+    let traces = |bytes: i32| {
+        let mut logs = vec![log("long", 100_000, None, &[])];
+        logs.extend((0..MESSAGES).map(|id| log("short", 10, Some((1, id)), &[])));
+        let sends = FixtureLog {
+            sends: (0..MESSAGES).map(|id| (id, 0, 0, bytes)).collect(),
+            ..log("sends", 0, None, &[])
+        };
+        written(&BigsimFixture::new(vec![logs, vec![sends]]))
+    };
+    let time_ns = |bytes| {
+        let result = run_forwards(&replay(FREE, traces(bytes).path(), "", ""));
+        assert_eq!(sum(table(&result, "ranks"), "messages_received"), 200);
+        result.summary.jobs[0].time_ns
+    };
+    assert_eq!(time_ns(1000), 102_000.0);
+    let asked = time_ns(65_536);
+    assert!((102_000.0..102_010.0).contains(&asked), "{asked} ns");
+}
+
+#[test]
+fn job_traces_repeat_their_applications() {
+    let folder = written(&question_and_answer());
+    let trace = folder.path().join("t.csv");
+    std::fs::write(&trace, "arrival,nodes,duration,application\n0,2,4,a\n").unwrap();
+    let (network, _) = SWITCH.split_once("[mpi]").unwrap();
+    let text = format!(
+        "{network}\n[job_trace]\nfile = {:?}\n[[job_trace.application]]\nname = \"*\"\nworkload = {{ bigsim = {:?} }}\n",
+        trace.display().to_string(),
+        folder.path().display().to_string()
+    );
+    let read = Experiment::from_toml(&text, "test.toml", &[]);
+    let found = read.map(|_| ()).unwrap_err().to_string();
+    assert!(
+        found.contains("workload: this workload cannot be repeated"),
+        "{found}"
+    );
+}
+
 #[test]
 fn what_a_trace_cannot_do_is_refused() {
     let folder = written(&question_and_answer());

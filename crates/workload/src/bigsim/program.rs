@@ -107,6 +107,8 @@ impl BigsimProgram {
         if self.unposted == 0 || self.open.len() >= POSTED {
             return None;
         }
+        // A message that waits for this receive is in it at once.
+        self.has_passed = true;
         let request = self.unposted;
         self.unposted -= 1;
         self.open.push(request);
@@ -201,12 +203,12 @@ impl Program for BigsimProgram {
         loop {
             match self.step {
                 SchedulerStep::Next => {
+                    if let Some(post) = self.post() {
+                        return Ok(Some(post));
+                    }
                     if let Some(log) = self.progress.next() {
                         self.step = SchedulerStep::Send { log, number: 0 };
                         continue;
-                    }
-                    if let Some(post) = self.post() {
-                        return Ok(Some(post));
                     }
                     if self.open.is_empty() {
                         // What opens has no logs that never start.
@@ -226,8 +228,6 @@ impl Program for BigsimProgram {
                 }
                 SchedulerStep::Look { log } => {
                     if let Some(post) = self.post() {
-                        // A message that waited for this receive is in it at once.
-                        self.has_passed = true;
                         return Ok(Some(post));
                     }
                     if !self.has_passed || self.open.is_empty() {
