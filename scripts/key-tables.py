@@ -67,9 +67,9 @@ UNLISTED = {
     *(f"job.mapping{key}" for key in ("", ".kind")),
     *(
         f"job.workload.{key}"
-        for key in ("otf2", "dumpi", "clock", "goal", "liballprof", "motif", "operations")
+        for key in ("otf2", "dumpi", "clock", "goal", "liballprof", "motif", "operations", "bigsim")
     ),
-    *(f"job.workload.{key}" for key in ("compute", "clocks")),
+    *(f"job.workload.{key}" for key in ("compute", "clocks", "runtime_logs")),
     *(
         f"job.workload.{key}"
         for key in ("command", "python", "function", "ranks", "arguments.NAME", "reacts", "phases.motif")

@@ -140,7 +140,7 @@ def _job(number: int, job: Mapping[str, Any]) -> list[str]:
     workload, traffic = _table(job.get("workload")), _table(job.get("traffic"))
     keys = [
         key
-        for key in ("motif", "command", "python", "operations", "goal", "dumpi", "otf2")
+        for key in ("motif", "command", "python", "operations", "goal", "bigsim", "dumpi", "otf2")
         if key in workload
     ]
     if keys:

@@ -187,13 +187,15 @@ def trace_info(path: str | PathLike[str]) -> Record:
     ----------
     path : path
         OTF2: the anchor file (``*.otf2``); DUMPI: the meta file (``*.meta``); liballprof: the file of
-        any rank (``*-0.txt``); GOAL: the file, text or binary; or a folder with one such trace.
+        any rank (``*-0.txt``); GOAL: the file, text or binary; BigSim: ``bgTrace``; or a folder with one
+        such trace.
 
     Returns
     -------
     Record
         ``ranks``, ``span_ps``, ``compute_share`` (0 to 1), ``mpi_calls_by_name``, ``messages`` (count and
-        sizes in bytes), ``collectives``, ``communicators``, ``notes``.
+        sizes in bytes), ``collectives``, ``communicators``, ``notes``; of BigSim also ``bigsim``, with counts
+        of logs, sends and dependences.
 
     Raises
     ------

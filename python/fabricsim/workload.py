@@ -14,6 +14,7 @@ from fabricsim.kinds import Motif
 from fabricsim.part import Given, Part, Path, Size, Table, Time, given
 
 __all__ = [
+    "Bigsim",
     "Command",
     "Dumpi",
     "Goal",
@@ -167,6 +168,22 @@ class Source(Part, key="", kind="trace-formats"):
             if name in table:
                 return part, {"path" if key == name else key: value for key, value in table.items()}
         return None
+
+
+@dataclass(frozen=True, repr=False)
+class Bigsim(Source, name="bigsim"):
+    """A recorded trace of a Charm++ or AMPI program. Its replay: ``docs/formats/bigsim.md``.
+
+    Parameters
+    ----------
+    path : Path
+        The folder, or the file bgTrace in it, relative to the current folder.
+    runtime_logs : {"simulated", "recorded"}
+        Time of the logs of AMPI and of Charm++'s collectives; simulated: none beside the costs of MPI
+        (default: simulated).
+    """
+
+    runtime_logs: Literal["simulated", "recorded"] | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, repr=False)

@@ -57,7 +57,7 @@ MADE = {
 }
 BASES: dict[str, type[Part]] = {base.part_kind: base for base in (*MADE.values(), workloads.Source)}
 # Fields of a kind rather than parameters of a part.
-COMMON = {"patterns": {"load", "arrival", "message"}, "trace-formats": {"path", "clock"}}
+COMMON = {"patterns": {"load", "arrival", "message"}, "trace-formats": {"path", "clock", "runtime_logs"}}
 CLASSES: list[type] = [
     getattr(experiment, name) for name in experiment.__all__ if name not in ("ExperimentLike", "dumps")
 ] + [part for base in BASES.values() for part in base.parts.values()]

@@ -352,7 +352,8 @@ enum TraceCommand {
 #[derive(Args)]
 struct TraceArguments {
     /// Trace: an OTF2 anchor file (*.otf2), the meta file of a DUMPI trace (*.meta), the file
-    /// of rank 0 of a liballprof trace (*-0.txt), a GOAL schedule (*.goal), or the folder of one
+    /// of rank 0 of a liballprof trace (*-0.txt), a GOAL schedule (*.goal), the file bgTrace of a
+    /// BigSim trace, or the folder of one
     path: PathBuf,
     /// Print JSON
     #[arg(long)]

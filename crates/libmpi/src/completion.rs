@@ -305,7 +305,7 @@ impl Process {
             }
             // What is complete already comes first, and costs no time.
             let ready_suffices = match takes {
-                Takes::First | Takes::Complete => !ready.is_empty(),
+                Takes::First | Takes::Complete | Takes::Arrived => !ready.is_empty(),
                 Takes::All => ready.len() == self.active(handles)?,
             };
             if ready_suffices {

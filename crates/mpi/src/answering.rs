@@ -17,8 +17,10 @@ pub(crate) struct Answering {
     answer: Answer,
     /// The program's number of each request that it waits for, by handle.
     numbers: BTreeMap<u32, u64>,
-    /// Messages of receives that are complete, by handle.
-    messages: BTreeMap<u32, ReceivedMessage>,
+    /// Messages of receives that are complete, by handle, each with the number of messages before it.
+    messages: BTreeMap<u32, (u64, ReceivedMessage)>,
+    /// Messages of receives so far.
+    received: u64,
     /// The program's numbers of the requests of which the rank awaits one.
     pub contenders: Vec<u64>,
     /// The communicators that the rank has made, by number.
@@ -49,7 +51,14 @@ impl Answering {
     /// The receive of this handle has its message.
     #[cold]
     pub fn received(&mut self, handle: u32, message: ReceivedMessage) {
-        self.messages.insert(handle, message);
+        self.messages.insert(handle, (self.received, message));
+        self.received += 1;
+    }
+
+    /// Where the message of this receive comes in the order of all.
+    #[cold]
+    pub fn order(&self, handle: u32) -> Option<u64> {
+        self.messages.get(&handle).map(|(order, _)| *order)
     }
 
     /// A probe has found this message.
@@ -63,7 +72,7 @@ impl Answering {
     #[cold]
     pub fn completed(&mut self, handle: u32) {
         let request = self.numbers.remove(&handle);
-        let message = self.messages.remove(&handle);
+        let message = self.messages.remove(&handle).map(|(_, message)| message);
         if request.is_some() || message.is_some() {
             self.answer.completed.push(Completed { request, message });
         }

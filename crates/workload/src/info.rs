@@ -37,8 +37,57 @@ pub struct TraceInfo {
     pub collectives: BTreeMap<String, CollectiveInfo>,
     /// Communicators by size.
     pub communicators: Vec<CommunicatorInfo>,
+    /// What only a BigSim trace has, whose logs are no MPI calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bigsim: Option<BigsimInfo>,
     /// Notes on the limits of these numbers and of a simulation.
     pub notes: Vec<String>,
+}
+
+/// What only a BigSim trace has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BigsimInfo {
+    /// Nodes in each dimension.
+    pub grid: [u32; 3],
+    /// Worker threads of a node, each a PE.
+    pub threads: u32,
+    /// Files with timelines.
+    pub files: u32,
+    /// Version of the layout of logs.
+    pub version: u32,
+    /// Logs.
+    pub logs: u64,
+    /// Sends of all logs.
+    pub sends: u64,
+    /// Sends to all PEs, or to all but some.
+    pub broadcasts: u64,
+    /// Logs that a message starts.
+    pub started_by_messages: u64,
+    /// Entries in the lists of logs that must have ended before a log.
+    pub before: u64,
+    /// Entries in the lists of logs that wait for a log.
+    pub after: u64,
+    /// Events inside logs.
+    pub events: u64,
+    /// Logs by name.
+    pub logs_by_name: BTreeMap<String, u64>,
+    /// What is replayed; `None` if nothing can be.
+    pub replay: Option<BigsimReplayInfo>,
+}
+
+/// The part of a BigSim trace that is replayed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct BigsimReplayInfo {
+    /// The message with which it starts, its PE and its number there; `None` if all logs are replayed.
+    pub start: Option<[u32; 2]>,
+    /// Logs.
+    pub logs: u64,
+    /// Their sends.
+    pub sends: u64,
+    /// Messages to other PEs, one for each.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
 }
 
 /// Where the ranks initialize and finalize MPI. Times are picoseconds after the first event of the rank.
@@ -173,6 +222,12 @@ impl fmt::Display for TraceInfo {
         let mut row = |name: &str, value: String| writeln!(f, "  {name:<15} {value}");
         row("ranks", grouped(self.ranks.into()))?;
         row("span", time(self.span_ps))?;
+        if let Some(bigsim) = &self.bigsim {
+            row("computation", time(self.compute_ps))?;
+            bigsim.show(f)?;
+            self.show_messages(f)?;
+            return self.show_notes(f);
+        }
         row("MPI", self.mpi.line())?;
         row(
             "computation",
@@ -184,10 +239,53 @@ impl fmt::Display for TraceInfo {
         table(f, &["calls"], &self.call_rows())?;
         self.show_messages(f)?;
         self.show_collectives(f)?;
-        if !self.notes.is_empty() {
-            writeln!(f, "  notes")?;
-        }
-        self.notes.iter().try_for_each(|note| writeln!(f, "    - {note}"))
+        self.show_notes(f)
+    }
+}
+
+impl BigsimInfo {
+    fn show(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut row = |name: &str, value: String| writeln!(f, "  {name:<15} {value}");
+        let [x, y, z] = self.grid;
+        row("grid", format!("{x}x{y}x{z} nodes, {} PEs each", self.threads))?;
+        row(
+            "files",
+            format!("{}, logs of version {}", self.files, self.version),
+        )?;
+        let (started, events) = (grouped(self.started_by_messages), grouped(self.events));
+        row(
+            "logs",
+            format!(
+                "{}; {started} started by a message; {events} events",
+                grouped(self.logs)
+            ),
+        )?;
+        let (before, after) = (grouped(self.before), grouped(self.after));
+        row("dependences", format!("{before} before, {after} after"))?;
+        let (sends, broadcasts) = (grouped(self.sends), grouped(self.broadcasts));
+        row("sends", format!("{sends}, {broadcasts} of them broadcasts"))?;
+        row(
+            "replay",
+            self.replay.as_ref().map_or("none".into(), BigsimReplayInfo::line),
+        )?;
+        let names = self.logs_by_name.iter();
+        let mut names: Vec<_> = names.map(|(name, n)| (name.clone(), vec![*n])).collect();
+        names.sort_by_key(|(_, n)| std::cmp::Reverse(n[0]));
+        table(f, &["logs"], &names)
+    }
+}
+
+impl BigsimReplayInfo {
+    fn line(&self) -> String {
+        let start = match self.start {
+            Some([pe, message]) => format!("from message {message} of PE {pe} on"),
+            None => "everything".to_string(),
+        };
+        let (logs, sends, messages) = (grouped(self.logs), grouped(self.sends), grouped(self.messages));
+        format!(
+            "{start}: {logs} logs, {sends} sends; {messages} messages to other PEs with {}",
+            size(self.bytes)
+        )
     }
 }
 
@@ -231,6 +329,13 @@ impl TraceInfo {
             .collect();
         calls.sort_by_key(|(_, n)| std::cmp::Reverse(n[0]));
         calls
+    }
+
+    fn show_notes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.notes.is_empty() {
+            writeln!(f, "  notes")?;
+        }
+        self.notes.iter().try_for_each(|note| writeln!(f, "    - {note}"))
     }
 
     fn show_messages(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

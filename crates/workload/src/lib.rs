@@ -1,6 +1,7 @@
 //! The behaviour of ranks as streams of operations: trace readers, motifs and synthetic traffic. The crate
 //! knows nothing of networks or of MPI's implementation.
 
+mod bigsim;
 mod collective_totals;
 pub mod dumpi;
 mod goal;
@@ -21,7 +22,10 @@ pub mod trace;
 pub mod traffic;
 
 pub use imbalance::Imbalance;
-pub use info::{CollectiveInfo, CommunicatorInfo, MessageInfo, MpiTimes, SizeRange, TraceInfo};
+pub use info::{
+    BigsimInfo, BigsimReplayInfo, CollectiveInfo, CommunicatorInfo, MessageInfo, MpiTimes, SizeRange,
+    TraceInfo,
+};
 pub use operation::{
     Answer, Call, Collective, Communicator, Completed, Counts, Operation, ReceivedMessage, Reduction, Region,
     SentMessage, Takes, WORLD,

@@ -412,6 +412,7 @@ fn info(path: &Path) -> Result<TraceInfo, TraceError> {
         messages: MessageInfo::from_sizes(&sizes),
         collectives: collectives.into_info(),
         communicators: CommunicatorInfo::by_size(communicators.iter().map(|members| members.len() as u32)),
+        bigsim: None,
         notes: vec![
             "operations have no recorded times; the span is 0".into(),
             "calls are those of operations: an MPI_Sendrecv is three".into(),

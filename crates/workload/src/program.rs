@@ -92,6 +92,10 @@ pub trait Workload: Send + Sync {
     fn reacts(&self) -> bool {
         false
     }
+    /// Whether a job may execute its programs several times, one after the other.
+    fn repeats(&self) -> bool {
+        true
+    }
     /// Whether another process that reads the same experiment gets the same programs, as checkpoints require.
     fn reopens(&self) -> bool {
         false

@@ -116,6 +116,7 @@ impl OperationTotals {
             notes,
             collectives: self.collectives.into_info(),
             communicators: CommunicatorInfo::by_size(communicators.sizes()),
+            bigsim: None,
         }
     }
 }

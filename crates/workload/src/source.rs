@@ -1,11 +1,12 @@
 //! The table `workload` of a job: the source of its ranks' programs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use config::{Error, Section};
 
-use crate::{RecordingWindow, Workload, dumpi, motif, trace};
+use crate::trace::TraceFormat;
+use crate::{RecordingWindow, Workload, bigsim, dumpi, motif, trace};
 
 /// A kind of workload, named by its key.
 pub struct WorkloadSource {
@@ -24,6 +25,12 @@ pub type Read = fn(&Section, &Path) -> Result<Arc<dyn Workload>, Error>;
 
 /// All kinds, in the order of error messages.
 pub static SOURCES: &[WorkloadSource] = &[
+    WorkloadSource {
+        key: "bigsim",
+        kind: "trace",
+        summary: "a trace in the format BigSim: its folder",
+        read: read_bigsim,
+    },
     WorkloadSource {
         key: "command",
         kind: "program",
@@ -142,12 +149,20 @@ fn read_trace(section: &Section, key: &str, folder: &Path) -> Result<Arc<dyn Wor
 /// A trace without the calls and times by which a part of it could be chosen.
 fn read_whole(section: &Section, key: &str, folder: &Path) -> Result<Arc<dyn Workload>, Error> {
     let path: String = section.required(key)?;
-    if section.has("window") {
-        let message = "a schedule has no calls, times and regions of a recording; remove the window";
-        return Err(section.error("window", message));
-    }
+    refuse_window(
+        section,
+        "a schedule has no calls, times and regions of a recording",
+    )?;
     let trace = trace::open(folder.join(&path)).map_err(|e| section.error(key, e.to_string()))?;
     cut(section, trace, &RecordingWindow::Mpi)
+}
+
+/// Refuses a window, for this reason.
+fn refuse_window(section: &Section, reason: &str) -> Result<(), Error> {
+    match section.has("window") {
+        true => Err(section.error("window", format!("{reason}; remove the window"))),
+        false => Ok(()),
+    }
 }
 
 /// The window of a recording.
@@ -162,21 +177,37 @@ fn cut(
 }
 
 fn read_dumpi(section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, Error> {
-    let path: String = section.required("dumpi")?;
     let clock = section.choice_or(
         "clock",
         dumpi::RecordedClock::NAMES[0],
         &dumpi::RecordedClock::NAMES,
     )?;
     let window = RecordingWindow::read(section)?;
-    let fail = |e: crate::TraceError| section.error("dumpi", e.to_string());
-    let (file, format) = trace::find(&folder.join(&path)).map_err(fail)?;
-    if format.name != dumpi::FORMAT.name {
-        let message = format!("{}: is a trace in the format {}", file.display(), format.name);
-        return Err(section.error("dumpi", message));
-    }
-    let trace = dumpi::open(&file, dumpi::RecordedClock::from_name(clock)).map_err(fail)?;
+    let file = find_of(section, &dumpi::FORMAT, folder)?;
+    let trace = dumpi::open(&file, dumpi::RecordedClock::from_name(clock));
+    let trace = trace.map_err(|e| section.error("dumpi", e.to_string()))?;
     cut(section, trace, &window)
+}
+
+fn read_bigsim(section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, Error> {
+    let names = &bigsim::RuntimeLogs::NAMES;
+    let runtime = section.choice_or("runtime_logs", names[0], names)?;
+    refuse_window(section, "a BigSim trace names its own start")?;
+    let file = find_of(section, &bigsim::FORMAT, folder)?;
+    let trace = bigsim::open(&file, bigsim::RuntimeLogs::from_name(runtime));
+    trace.map_err(|e| section.error("bigsim", e.to_string()))
+}
+
+/// The main file of a trace, whose format is the key.
+fn find_of(section: &Section, expected: &TraceFormat, folder: &Path) -> Result<PathBuf, Error> {
+    let path: String = section.required(expected.name)?;
+    let found = trace::find(&folder.join(&path));
+    let (file, format) = found.map_err(|e| section.error(expected.name, e.to_string()))?;
+    if format.name != expected.name {
+        let message = format!("{}: is a trace in the format {}", file.display(), format.name);
+        return Err(section.error(expected.name, message));
+    }
+    Ok(file)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::{TraceError, TraceInfo, Workload, dumpi, goal, liballprof, operations, otf2};
+use crate::{TraceError, TraceInfo, Workload, bigsim, dumpi, goal, liballprof, operations, otf2};
 
 /// A trace format.
 pub struct TraceFormat {
@@ -27,6 +27,7 @@ pub struct TraceFormat {
 
 /// All trace formats, in alphabetical order.
 pub static FORMATS: &[TraceFormat] = &[
+    bigsim::FORMAT,
     dumpi::FORMAT,
     goal::FORMAT,
     liballprof::FORMAT,
@@ -43,7 +44,7 @@ pub fn open(path: impl AsRef<Path>) -> Result<Arc<dyn Workload>, TraceError> {
     (format.open)(&file)
 }
 
-/// Reads a whole trace of any format and summarises it. Memory does not grow with its length.
+/// Reads a whole trace of any format and summarises it. Memory does not grow with its length, but for `bigsim`.
 ///
 /// # Errors
 /// As [`open`], and all errors that a run of the trace would find.
@@ -206,7 +207,7 @@ mod tests {
             write(&file, content).unwrap();
             let text = message(&file);
             assert!(
-                text.contains(like) && text.contains("Known formats: dumpi"),
+                text.contains(like) && text.contains("Known formats: bigsim"),
                 "{text}"
             );
         }
@@ -216,8 +217,9 @@ mod tests {
     fn a_folder_must_hold_one_trace() {
         let folder = tempfile::tempdir().unwrap();
         assert!(
-            message(folder.path())
-                .contains("is a folder without a trace (*.meta, *.goal, *-0.txt, *.operations, *.otf2")
+            message(folder.path()).contains(
+                "is a folder without a trace (bgTrace, *.meta, *.goal, *-0.txt, *.operations, *.otf2"
+            )
         );
         write(folder.path().join("b.otf2"), "x").unwrap();
         write(folder.path().join("a.otf2"), "x").unwrap();

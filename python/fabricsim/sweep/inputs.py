@@ -54,6 +54,7 @@ FILES: Mapping[str, Callable[[Path], Iterator[Path]]] = {
     "job.mapping.file": _one,
     "job.traffic.file": _one,
     "job.traffic.message.file": _one,
+    "job.workload.bigsim": _of_all_ranks,
     "job.workload.goal": _one,
     "job.workload.liballprof": _of_all_ranks,
     "job.workload.operations": _one,

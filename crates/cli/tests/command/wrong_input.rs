@@ -5,6 +5,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
+use testkit::bigsim::BigsimFixture;
+
 use crate::bench::{Bench, EXPERIMENT, lammps, otf2, root};
 
 const RUN: &[&str] = &["run", "experiment.toml"];
@@ -426,7 +428,7 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
             &[
                 "experiment.toml:15: job.0: ",
                 "either traffic",
-                "one of command, dumpi, goal, liballprof, motif, operations, otf2, python",
+                "one of bigsim, command, dumpi, goal, liballprof, motif, operations, otf2, python",
             ],
         ),
         // Files that are not TOML.
@@ -584,6 +586,24 @@ fn traces_that_are_missing_or_of_another_kind() {
         RUN,
         &[place, "is one rank's file of a DUMPI trace, but not called"],
     );
+}
+
+#[test]
+fn bigsim_traces_that_are_damaged() {
+    let text = with_trace("jacobi").replace("otf2 =", "bigsim =");
+    let mut bench = Bench::new(&text);
+    let place = "experiment.toml:16: job.0.workload.bigsim: ";
+    let trace = BigsimFixture::new(vec![vec![], vec![]]);
+    bench.write("jacobi/bgTrace", trace.main());
+    bench.refuses(RUN, &[place, "jacobi/bgTrace0: cannot be opened"]);
+    let whole = trace.timelines(0);
+    bench.write("jacobi/bgTrace0", &whole[..30]);
+    let cut = "jacobi/bgTrace0: rank 0: byte 28: expected the number of logs (4 B), found the end of the file after 2 B";
+    bench.refuses(RUN, &[place, cut]);
+    bench.refuses(&["trace", "info", "jacobi"], &[cut]);
+    bench.write("jacobi/bgTrace0", &whole);
+    let info = bench.succeeds(&["trace", "info", "jacobi"]);
+    assert!(info.contains("2x1x1 nodes, 1 PEs each"), "{info}");
 }
 
 #[test]

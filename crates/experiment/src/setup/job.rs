@@ -372,6 +372,7 @@ impl HostAllocator<'_> {
         let mut settings = mpi.clone();
         settings.compute = ComputeRule::read(section, &workload.regions())?;
         let repetitions = RepetitionRule::read(section, lifetime)?;
+        repetitions.check(workload.as_ref(), source)?;
         let ranks = workload.ranks();
         let stream = RandomStream::new(self.seed, MAPPING_STREAMS - index as u32, 0);
         let rank_mapping = mapping::map_ranks(section, ranks, self.folder, stream)?;

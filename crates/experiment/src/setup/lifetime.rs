@@ -105,6 +105,19 @@ impl RepetitionRule {
         })
     }
 
+    /// Checks that the workload of this table can be repeated so.
+    ///
+    /// # Errors
+    /// It can only be executed once.
+    pub fn check(self, workload: &dyn Workload, source: &Section) -> Result<(), config::Error> {
+        if workload.repeats() || self == RepetitionRule::Times(1) {
+            return Ok(());
+        }
+        let message = "this workload cannot be repeated: its receives from any source could take messages of the next \
+                       repetition; expected a job without repetitions that ends with its ranks";
+        Err(source.error("", message))
+    }
+
     /// The number of repetitions that are measured; 0: as many as fit.
     pub fn number(self) -> u64 {
         match self {

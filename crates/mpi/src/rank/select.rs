@@ -3,7 +3,8 @@
 //!
 //! Source: MPI 4.1, sections 3.7.3, 3.7.5 "Multiple Completions" and 3.8 "Probe and Cancel". Where the standard lets
 //! any complete request be chosen, the first of the list is, so that a run can be repeated. A test that completes
-//! nothing, and an Iprobe, take `mpi.poll_overhead`, without which a loop of them would stop the time.
+//! nothing, and an Iprobe, take `mpi.poll_overhead`, without which a loop of them would stop the time;
+//! [`Takes::Arrived`] leaves that to its program.
 
 use des::Time;
 use workload::{Call, ReceivedMessage, SentMessage, Takes};
@@ -41,6 +42,7 @@ impl Rank {
         match takes {
             Takes::All if complete.len() < requests.len() => complete.clear(),
             Takes::First => complete.truncate(1),
+            Takes::Arrived => complete.sort_by_key(|number| self.arrival_order(*number)),
             Takes::All | Takes::Complete => {}
         }
         self.begin_waiting(now);
@@ -55,6 +57,9 @@ impl Rank {
         if requests.is_empty() {
             self.tell(|answering| answering.found());
         }
+        if takes == Takes::Arrived && !blocks {
+            return self.finish_wait(now, out);
+        }
         if !blocks || requests.is_empty() {
             return self.pay_poll(now, out);
         }
@@ -65,6 +70,12 @@ impl Rank {
         self.tell(|answering| answering.contenders = requests);
         self.wait(1, now);
         Ok(CpuStep::Suspend)
+    }
+
+    /// Where the message of a receive of the program comes in the order of all.
+    fn arrival_order(&self, number: u64) -> Option<u64> {
+        let handle = self.open.get(number)?;
+        self.answering.as_ref()?.order(handle)
     }
 
     /// The first of several requests is complete: the others go back to the program.

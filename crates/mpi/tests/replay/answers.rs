@@ -681,3 +681,50 @@ fn messages_are_told_apart() {
     );
     assert_eq!(*seen.lock().unwrap(), [left[1], left[0]]);
 }
+
+/// A look takes messages in the order in which they came, and no time where there are none.
+#[test]
+fn a_look_for_arrived_messages_takes_no_time() {
+    let look = |blocks| Operation::Select {
+        requests: vec![1, 2, 3],
+        takes: Takes::Arrived,
+        blocks,
+        call: Call::Testsome,
+    };
+    // The receives are not posted in the order in which their messages come.
+    let receives = [(1, 3), (2, 1), (3, 2)].map(|(request, from)| ireceive(Some(from), None, 100, request));
+    let (program, answers) = noting(
+        receives
+            .into_iter()
+            .chain([look(false), compute(5000), look(false)])
+            .collect(),
+    );
+    let sending = |after| listed(vec![compute(after), send(0, 7, 100)]);
+    let outcome = run_answering(
+        settings(),
+        fixed(),
+        vec![program, sending(0), sending(50), sending(90)],
+    );
+    outcome.unwrap().assert_clean();
+    let answers = answers.lock().unwrap();
+    assert_eq!(answers[4], answer(0, false, &[]));
+    let all = [
+        completed(Some(2), 1, 7, 100),
+        completed(Some(3), 2, 7, 100),
+        completed(Some(1), 3, 7, 100),
+    ];
+    assert_eq!(answers[6], answer(5000 + 3 * 20, true, &all));
+    let (program, answers) = noting(vec![
+        ireceive(Some(1), None, 100, 1),
+        Operation::Select {
+            requests: vec![1],
+            takes: Takes::Arrived,
+            blocks: true,
+            call: Call::Waitsome,
+        },
+    ]);
+    let outcome = run_answering(settings(), fixed(), vec![program, sending(0)]);
+    outcome.unwrap().assert_clean();
+    let first = answer(10 + EAGER + 20, true, &[completed(Some(1), 1, 7, 100)]);
+    assert_eq!(answers.lock().unwrap()[2], first);
+}

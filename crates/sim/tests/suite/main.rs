@@ -6,6 +6,7 @@ extern crate fabricsim_sim as sim;
 mod agreement;
 mod analytic;
 mod applications;
+mod bigsim;
 mod bound_by;
 mod bounds;
 mod checkpoints;

@@ -99,6 +99,7 @@ impl ScheduleTotals {
             messages: MessageInfo::from_sizes(&self.sizes),
             collectives: BTreeMap::new(),
             communicators: vec![CommunicatorInfo { ranks, count: 1 }],
+            bigsim: None,
         }
     }
 

@@ -218,6 +218,7 @@ impl ArchiveTotals {
                 .map(|(name, c)| ((*name).into(), c.clone()))
                 .collect(),
             communicators: CommunicatorInfo::by_size(archive.definitions.communicator_sizes()),
+            bigsim: None,
             messages,
         }
     }

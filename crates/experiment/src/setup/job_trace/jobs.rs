@@ -220,6 +220,7 @@ impl Applications<'_> {
     fn application(&self, table: &Section, job: &TraceJob) -> Result<SizedApplication, config::Error> {
         let source = table.section("workload")?;
         let workload = workload::read(source, self.context.folder, self.context.interpreters)?;
+        RepetitionRule::UntilEnd.check(workload.as_ref(), source)?;
         let per_host: u64 = table.or("ranks_per_host", 1)?;
         let expected = u64::from(job.request.hosts) * per_host;
         if u64::from(workload.ranks()) != expected {

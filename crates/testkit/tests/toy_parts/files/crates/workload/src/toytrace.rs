@@ -81,6 +81,7 @@ fn info(file: &Path) -> Result<TraceInfo, TraceError> {
         },
         collectives: Default::default(),
         communicators: Vec::new(),
+        bigsim: None,
         notes: Vec::new(),
     })
 }
