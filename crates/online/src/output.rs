@@ -14,7 +14,7 @@ const LONGEST_LINE: usize = 1 << 20;
 struct Printed<R> {
     rank: u32,
     from: R,
-    /// The begin of a line.
+    /// The start of a line.
     line: Vec<u8>,
 }
 
@@ -48,7 +48,7 @@ impl<R: Read + AsFd> Printed<R> {
             labelled.extend_from_slice(format!("[{}] ", self.rank).as_bytes());
             labelled.extend_from_slice(line);
         }
-        // Nobody is left to tell that nobody reads.
+        // There is no reader to tell.
         let _ = into.write_all(&labelled).and_then(|()| into.flush());
         bytes > 0
     }

@@ -120,6 +120,10 @@ pub fn is_script(file: &Path) -> bool {
 }
 
 fn begins_with<const N: usize>(file: &Path, bytes: &[u8; N]) -> bool {
+    // Reading a pipe would wait for who writes it.
+    if !file.is_file() {
+        return false;
+    }
     let mut begin = [0; N];
     let read = fs::File::open(file).and_then(|mut file| file.read_exact(&mut begin));
     read.is_ok() && begin == *bytes

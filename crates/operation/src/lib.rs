@@ -488,9 +488,9 @@ pub enum Takes {
     First,
     /// All that are complete: Testsome, Waitsome.
     Complete,
-    /// All receives of the list that are complete, in the order in which they completed. A look that finds none takes no
-    /// time, so a program may look only as often as it does something else: the scheduler of a recorded runtime, whose
-    /// times have its own polls.
+    /// All receives of the list that are complete, in the order in which they completed. A look that finds none takes
+    /// no time, so a program may look only as often as it does something else: the scheduler of a recorded runtime,
+    /// whose times have its own polls.
     Arrived,
 }
 

@@ -8,6 +8,7 @@
 
 mod arena;
 mod memory;
+mod one_core;
 mod post;
 mod rank;
 mod simulator;

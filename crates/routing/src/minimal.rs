@@ -22,7 +22,7 @@ use crate::fixed::Fixed;
 use crate::groups::compiled;
 use crate::load_metric::{METRIC, METRIC_SCOPE};
 use crate::minimal_in_groups::MinimalInGroups;
-use crate::phases::{Phases, VCS, renumbered};
+use crate::phases::{PhaseNumbering, VCS, renumbered};
 use crate::registry::is_groups;
 use crate::{
     Algorithm, At, Chance, Congestion, Hop, LoadMetric, Oblivious, Random, RouteState, Routing, spread,
@@ -42,7 +42,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     },
     routes: |shape| is_groups(shape) || shape.graph().is_some(),
     build: |section, topology| {
-        renumbered(section, topology, Phases::Minimal, |topology| {
+        renumbered(section, topology, PhaseNumbering::Minimal, |topology| {
             build(section, topology)
         })
     },

@@ -28,7 +28,7 @@ pub(crate) const VCS: Parameter = Parameter::choice(
 
 /// The paths whose VCs are given by phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phases {
+pub(crate) enum PhaseNumbering {
     Minimal,
     /// With segments through an intermediate router.
     Ugal,
@@ -41,7 +41,7 @@ pub(crate) enum Phases {
 pub(crate) fn renumbered(
     section: &Section,
     topology: Arc<dyn Topology>,
-    phases: Phases,
+    phases: PhaseNumbering,
     build: impl FnOnce(Arc<dyn Topology>) -> Result<Box<dyn Routing>, Error>,
 ) -> Result<Box<dyn Routing>, Error> {
     if section.choice(VCS.name)? == "by-segment" {
@@ -57,7 +57,7 @@ pub(crate) fn renumbered(
         );
         return Err(section.error(VCS.name, text));
     }
-    if phases == Phases::Ugal {
+    if phases == PhaseNumbering::Ugal {
         for (key, expected) in [("intermediate", "router"), ("local", "minimal")] {
             if section.choice(key)? != expected {
                 let text = format!(
@@ -78,7 +78,7 @@ pub(crate) fn renumbered(
 struct ByPhase {
     paths: Box<dyn Routing>,
     topology: Arc<dyn Topology>,
-    phases: Phases,
+    phases: PhaseNumbering,
 }
 
 impl ByPhase {
@@ -98,9 +98,9 @@ impl ByPhase {
     /// The phase of a link, after one of another phase, of which the algorithm uses a VC.
     fn phase(&self, router: RouterId, before: u8, port: Port, vc: u8) -> u8 {
         match self.phases {
-            Phases::Minimal => before | u8::from(self.leaves_group(router, port)),
+            PhaseNumbering::Minimal => before | u8::from(self.leaves_group(router, port)),
             // Segments have two VCs each, and the first one is a phase as a whole.
-            Phases::Ugal => vc.saturating_sub(1),
+            PhaseNumbering::Ugal => vc.saturating_sub(1),
         }
     }
 
@@ -162,8 +162,8 @@ impl Congestion for CongestionOfPhases<'_> {
 impl Routing for ByPhase {
     fn vcs(&self) -> u8 {
         match self.phases {
-            Phases::Minimal => 2,
-            Phases::Ugal => 3,
+            PhaseNumbering::Minimal => 2,
+            PhaseNumbering::Ugal => 3,
         }
     }
 
@@ -210,7 +210,7 @@ impl Routing for ByPhase {
     fn host_vc(&self, at: At, state: RouteState) -> Option<u8> {
         let at_source = matches!(self.topology.peer(at.router, at.input), Peer::Host(_));
         match self.phases {
-            Phases::Ugal if at_source => Some(self.vcs() - 1),
+            PhaseNumbering::Ugal if at_source => Some(self.vcs() - 1),
             _ => Some(state.flags),
         }
     }

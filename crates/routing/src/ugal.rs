@@ -35,7 +35,7 @@ use config::{Bytes, Duration, Error, Parameter, Section, Type, parameters};
 use topology::{Port, RouterId, Topology};
 
 use crate::load_metric::{METRIC, METRIC_SCOPE};
-use crate::phases::{Phases, VCS, renumbered};
+use crate::phases::{PhaseNumbering, VCS, renumbered};
 use crate::registry::is_groups;
 use crate::segments::{
     self, INTERMEDIATE, INTERMEDIATES, LOCAL, OverSegments, PATHS, PathSegments, PathStart, SPINE, is_decided,
@@ -50,7 +50,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     parameters: PARAMETERS_AND_INFORMATION,
     routes: segments::routes,
     build: |section, topology| {
-        renumbered(section, topology, Phases::Ugal, |topology| {
+        renumbered(section, topology, PhaseNumbering::Ugal, |topology| {
             build(section, topology)
         })
     },

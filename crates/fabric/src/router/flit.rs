@@ -209,7 +209,8 @@ pub struct FlitParameters {
     pub vcs_with_switch: bool,
     /// Bytes that a VC has for itself of a buffer whose rest all VCs share; `None`: each has an equal part.
     pub private_part: Option<NonZeroU32>,
-    /// Whether what comes into routing or into the crossbar waits until what is there has passed, at all ports together.
+    /// Whether what comes into routing or into the crossbar waits until what is there has passed, at all ports
+    /// together.
     pub batched: bool,
     /// Steps of a cycle.
     pub speedup: Speedup,

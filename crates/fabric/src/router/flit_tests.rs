@@ -336,8 +336,8 @@ impl Grid {
     }
 }
 
-/// The dragonfly of BookSim with so many nodes and global links of a router, 2 `nodes` routers in a group. Ports lead to
-/// the nodes, to the other routers of the group in their order, then to other groups: link j of a group, from its
+/// The dragonfly of BookSim with so many nodes and global links of a router, 2 `nodes` routers in a group. Ports lead
+/// to the nodes, to the other routers of the group in their order, then to other groups: link j of a group, from its
 /// router j / `nodes`, to the j-th other group.
 struct Dragonfly {
     nodes: u32,
