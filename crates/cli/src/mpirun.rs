@@ -61,8 +61,20 @@ pub(crate) fn mpirun(
     let mut overrides: Vec<Override> = arguments.set.iter().cloned().map(Override::from).collect();
     overrides.extend(arguments.machine.overrides());
     let mut source = ExperimentSource::of_file(&arguments.experiment, overrides)?;
-    source.add_text(&job(&arguments));
-    let experiment = Experiment::from_source(source, interpreters)?;
+    let first_line = source.add_text(&job(&arguments));
+    let experiment = Experiment::from_source(source, interpreters).map_err(|error| match error {
+        // The file does not have these lines.
+        experiment::Error::Config(mut error) => {
+            if let Some(location) = error.location.as_mut().filter(|location| location.line >= first_line) {
+                *location = config::Location {
+                    file: "options of mpirun".into(),
+                    line: 0,
+                };
+            }
+            experiment::Error::Config(error)
+        }
+        error => error,
+    })?;
     let out = arguments
         .out
         .clone()
@@ -102,7 +114,7 @@ fn job(arguments: &MpirunArguments) -> String {
     let command: Vec<String> = surrounded(arguments).map(|word| text(&word)).collect();
     let name = program_name(&arguments.command);
     let mut job = format!(
-        "\n[[job]]\nname = {}\nworkload.command = [{}]\nworkload.ranks = {}\n",
+        "[[job]]\nname = {}\nworkload.command = [{}]\nworkload.ranks = {}\n",
         text(&name),
         command.join(", "),
         arguments.ranks

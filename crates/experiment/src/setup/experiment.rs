@@ -143,9 +143,12 @@ impl ExperimentSource {
 }
 
 impl ExperimentSource {
-    /// Adds text at the end, such as a table of one more job.
-    pub fn add_text(&mut self, text: &str) {
+    /// Adds text at the end, such as a table of one more job. Its first line, as errors have it.
+    pub fn add_text(&mut self, text: &str) -> u32 {
+        self.text.push('\n');
+        let line = 1 + self.text.matches('\n').count();
         self.text.push_str(text);
+        line as u32
     }
 }
 
