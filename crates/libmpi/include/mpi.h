@@ -196,7 +196,7 @@ typedef int(MPI_Grequest_cancel_function)(void *, int);
 #define MPI_DISTRIBUTE_NONE (123)
 #define MPI_LOCK_EXCLUSIVE (234)
 #define MPI_LOCK_SHARED (235)
-#define MPI_DISPLACEMENT_CURRENT (-54278278)
+#define MPI_DISPLACEMENT_CURRENT ((MPI_Offset)-54278278)
 #define MPI_SEEK_SET (600)
 #define MPI_SEEK_CUR (602)
 #define MPI_SEEK_END (604)

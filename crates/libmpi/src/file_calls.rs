@@ -86,7 +86,13 @@ impl Process {
     fn first_view(&self) -> Outcome<FileView> {
         let byte = self.datatypes.get(BYTE)?;
         let part = || self.datatypes.part(BYTE);
-        FileView::new(0, (byte, part()?), (byte, part()?), DataRepresentation::Native)
+        FileView::new(
+            0,
+            (byte, part()?),
+            (byte, part()?),
+            DataRepresentation::Native,
+            false,
+        )
     }
 
     /// `MPI_File_open`.
@@ -239,7 +245,8 @@ impl Process {
         (etype, file_type): (c_int, c_int),
         name: &str,
     ) -> Outcome<FileView> {
-        let is_sequential = self.files.get(handle)?.has(mode::SEQUENTIAL);
+        let file = self.files.get(handle)?;
+        let (is_sequential, is_read) = (file.has(mode::SEQUENTIAL), file.has(mode::RDONLY));
         let start = match u64::try_from(displacement) {
             _ if is_sequential != (displacement == DISPLACEMENT_CURRENT) => {
                 let text = "MPI_DISPLACEMENT_CURRENT goes with MPI_MODE_SEQUENTIAL, and nothing else does";
@@ -265,7 +272,13 @@ impl Process {
         let both = |handle| Ok((self.datatypes.get(handle)?, self.datatypes.part(handle)?));
         let (etype, etype_part) = both(etype)?;
         let (file_type, file_part) = both(file_type)?;
-        FileView::new(start, (etype, etype_part), (file_type, file_part), representation)
+        FileView::new(
+            start,
+            (etype, etype_part),
+            (file_type, file_part),
+            representation,
+            is_read,
+        )
     }
 
     /// `MPI_File_seek`.

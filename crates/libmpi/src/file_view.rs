@@ -70,16 +70,20 @@ pub(crate) struct FileView {
 }
 
 /// The pieces of a file type, neighbours joined.
-fn pieces_of(datatype: &Datatype) -> Outcome<Vec<ViewPiece>> {
+///
+/// # Errors
+/// Its type map goes back, or overlaps where that is not allowed (MPI 4.1, section 14.1.1). The class is that of MPICH.
+fn pieces_of(datatype: &Datatype, overlaps: bool) -> Outcome<Vec<ViewPiece>> {
     let mut pieces: Vec<ViewPiece> = Vec::new();
-    let mut before = 0;
+    let (mut before, mut last_start) = (0, 0);
     for run in datatype.runs.iter() {
-        let offset = u64::try_from(run.offset).ok();
         let end = pieces.last().map_or(0, |last| last.offset + last.bytes);
-        // The type map of a file type does not go back (MPI 4.1, section 14.1.1).
-        let Some(offset) = offset.filter(|offset| *offset >= end) else {
-            let text = "the displacements of a file type must not be negative or decrease";
-            return Err(Failure::new(class::TYPE, text));
+        let least = if overlaps { last_start } else { end };
+        let offset = u64::try_from(run.offset).ok();
+        let Some(offset) = offset.filter(|offset| *offset >= least) else {
+            let text =
+                "the displacements of a file type must not be negative, decrease, or overlap for writing";
+            return Err(Failure::new(class::IO, text));
         };
         let bytes = run.bytes as u64;
         match pieces.last_mut() {
@@ -90,13 +94,13 @@ fn pieces_of(datatype: &Datatype) -> Outcome<Vec<ViewPiece>> {
                 before,
             }),
         }
-        before += bytes;
+        (before, last_start) = (before + bytes, offset);
     }
     Ok(pieces)
 }
 
 impl FileView {
-    /// A view of elementary types in a file type.
+    /// A view of elementary types in a file type, which may overlap in a file that is only read.
     ///
     /// # Errors
     /// They make no view.
@@ -105,9 +109,10 @@ impl FileView {
         (etype, etype_part): (&Datatype, PartType),
         (file_type, file_part): (&Datatype, PartType),
         representation: DataRepresentation,
+        overlaps: bool,
     ) -> Outcome<FileView> {
-        let pieces = pieces_of(file_type)?;
-        pieces_of(etype)?;
+        let pieces = pieces_of(file_type, overlaps)?;
+        pieces_of(etype, overlaps)?;
         let (size, etype_bytes) = (file_type.size as u64, etype.size as u64);
         if etype_bytes == 0 || !size.is_multiple_of(etype_bytes) {
             let text = format!("a file type of {size} bytes, of elementary types of {etype_bytes} bytes");
@@ -116,7 +121,7 @@ impl FileView {
         let extent = u64::try_from(file_type.extent).ok();
         let extent = extent.filter(|extent| *extent > 0 || size == 0);
         let extent =
-            extent.ok_or_else(|| Failure::new(class::TYPE, "the extent of a file type is not positive"))?;
+            extent.ok_or_else(|| Failure::new(class::IO, "the extent of a file type is not positive"))?;
         Ok(FileView {
             displacement,
             etype: etype_part,
@@ -225,15 +230,15 @@ mod tests {
         parts
     }
 
-    fn view(file_type: &Datatype) -> Outcome<FileView> {
+    fn view_that(overlaps: bool, file_type: &Datatype) -> Outcome<FileView> {
         let int = Datatype::predefined(4, 4, Basic::I32);
         let part = || PartType::Predefined(INT);
-        FileView::new(
-            100,
-            (&int, part()),
-            (file_type, part()),
-            DataRepresentation::Native,
-        )
+        let native = DataRepresentation::Native;
+        FileView::new(100, (&int, part()), (file_type, part()), native, overlaps)
+    }
+
+    fn view(file_type: &Datatype) -> Outcome<FileView> {
+        view_that(false, file_type)
     }
 
     #[test]
@@ -268,6 +273,10 @@ mod tests {
         let int = Datatype::predefined(4, 4, Basic::I32);
         assert!(view(&Datatype::of_parts(&[(8, 1, &int), (0, 1, &int)])).is_err());
         assert!(view(&Datatype::of_parts(&[(-4, 1, &int)])).is_err());
+        let twice = Datatype::of_parts(&[(0, 2, &int), (4, 1, &int)]);
+        assert!(view(&twice).is_err());
+        let twice = view_that(true, &twice).unwrap_or_else(|failure| panic!("{}", failure.text));
+        assert_eq!(parts(&twice, 0, 16), [(100, 8), (104, 4), (108, 4)]);
         let byte = Datatype::predefined(1, 1, Basic::Byte);
         assert!(view(&byte).is_err(), "less than an elementary type");
     }
