@@ -72,10 +72,7 @@ impl Process {
         let (elements, etypes) = checked?;
         let start = match access.place {
             FilePlace::At(offset) => offset,
-            FilePlace::Shared => {
-                self.let_others_move(handle)?;
-                self.files.get(handle)?.shared.advance(etypes)?
-            }
+            FilePlace::Shared => self.move_shared(handle, etypes)?,
             _ => {
                 let file = self.files.get_mut(handle)?;
                 let start = file.position;

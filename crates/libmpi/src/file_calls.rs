@@ -12,7 +12,7 @@ use crate::file::{self, OpenFile, SeekOrigin, check_mode, mode};
 use crate::file_view::{DataRepresentation, FileView};
 use crate::info::{InfoEntries, set_entry};
 use crate::process::Process;
-use crate::shared_pointer::SharedPointer;
+use crate::shared_pointer::{SETTLING_PS, SharedPointer};
 
 /// The displacement of a view that begins where the shared pointer is.
 const DISPLACEMENT_CURRENT: i64 = -54_278_278;
@@ -122,9 +122,11 @@ impl Process {
         self.agree(communicator, said)?;
         let hints: InfoEntries = checked?;
         // The first rank makes the file, so that the others find it, and its shared pointer.
-        let is_first = self.communicators.get(communicator)?.rank == 0;
-        let first = match is_first {
-            true => file::open(&path, amode, true).and_then(|file| Ok(Some((file, SharedPointer::new()?)))),
+        let (rank, ranks) = self.place(communicator)?;
+        let first = match rank == 0 {
+            true => {
+                file::open(&path, amode, true).and_then(|file| Ok(Some((file, SharedPointer::new(ranks)?))))
+            }
             false => Ok(None),
         };
         let said = first.as_ref().map_err(Clone::clone);
@@ -132,9 +134,8 @@ impl Process {
         let places = self.exchange_words(communicator, said)?;
         let opened = match first? {
             Some(both) => Ok(both),
-            None => {
-                file::open(&path, amode, false).and_then(|file| Ok((file, SharedPointer::open(places[0])?)))
-            }
+            None => file::open(&path, amode, false)
+                .and_then(|file| Ok((file, SharedPointer::open(places[0], ranks)?))),
         };
         let said = opened.as_ref().map(|_| []).map_err(Clone::clone);
         self.exchange_words(communicator, said)?;
@@ -305,19 +306,26 @@ impl Process {
         Ok(())
     }
 
-    /// Where the shared pointer is now. Other ranks go on first, as they may move it.
-    pub fn shared_position(&mut self, handle: c_int) -> Outcome<i64> {
-        self.let_others_move(handle)?;
-        self.files.get(handle)?.shared.get()
-    }
-
-    /// Lets other ranks of a file go on up to now.
-    pub fn let_others_move(&mut self, handle: c_int) -> Outcome<()> {
+    /// Moves the shared pointer of a file on: where it was at this time.
+    pub fn move_shared(&mut self, handle: c_int, etypes: i64) -> Outcome<i64> {
         let communicator = self.files.get(handle)?.communicator;
-        if self.communicators.get(communicator)?.size() > 1 {
-            self.poll();
+        let (rank, size) = self.place(communicator)?;
+        if size == 1 {
+            return self
+                .files
+                .get(handle)?
+                .shared
+                .change_once(|pointer| Ok(pointer + etypes));
         }
-        Ok(())
+        let now = self.clock_ps();
+        self.files.get(handle)?.shared.announce(rank, now, etypes)?;
+        let wait = Operation::Compute {
+            ps: SETTLING_PS,
+            region: None,
+        };
+        self.post(wait, None);
+        self.poll();
+        self.files.get(handle)?.shared.settle(rank)
     }
 
     /// `MPI_File_set_atomicity`.

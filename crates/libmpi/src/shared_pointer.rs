@@ -1,4 +1,8 @@
 //! The shared pointer of a file (MPI 4.1, section 14.4.4): an anonymous file of the first rank, which the others open.
+//!
+//! Threads of the simulator are apart by up to the lookahead, so the order in which ranks come here says nothing. A
+//! rank announces a move with its simulated time, lets time pass until no other one can announce an earlier move, and
+//! then finds its place in the order of times, of equal times by rank.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -11,8 +15,28 @@ use rustix::fs::{FlockOperation, MemfdFlags, flock, memfd_create};
 use crate::abi::class;
 use crate::failure::{Failure, Outcome};
 
+/// How long a rank waits after the announcement of a move. More than the lookahead, which is the latency of the
+/// shortest cable, or that and the delay of a router.
+pub(crate) const SETTLING_PS: u64 = 10_000_000;
+
+/// A move of one rank, which has one at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct PointerMove {
+    state: i64,
+    /// Simulated time in ps.
+    time: i64,
+    /// By how many elementary types.
+    etypes: i64,
+    /// Where the pointer was, of one that is settled.
+    start: i64,
+}
+
+/// Its states, but for 0: none.
+const ANNOUNCED: i64 = 1;
+const SETTLED: i64 = 2;
+
 /// What the ranks of a file share.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct PointerRecord {
     /// In elementary types.
     pointer: i64,
@@ -21,28 +45,56 @@ struct PointerRecord {
     /// The pointer before the last of them, and the error class of that.
     before: i64,
     class: i64,
+    /// By rank.
+    moves: Vec<PointerMove>,
 }
 
-const RECORD_BYTES: usize = 32;
-
 impl PointerRecord {
-    fn to_bytes(self) -> [u8; RECORD_BYTES] {
-        let words = [self.pointer, self.changes, self.before, self.class];
-        let mut bytes = [0; RECORD_BYTES];
-        for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
-            to.copy_from_slice(&word.to_ne_bytes());
-        }
-        bytes
+    fn to_bytes(&self) -> Vec<u8> {
+        let head = [self.pointer, self.changes, self.before, self.class];
+        let moves = self.moves.iter();
+        let moves = moves.flat_map(|one| [one.state, one.time, one.etypes, one.start]);
+        head.into_iter().chain(moves).flat_map(i64::to_ne_bytes).collect()
     }
 
-    fn from_bytes(bytes: [u8; RECORD_BYTES]) -> PointerRecord {
+    fn from_bytes(bytes: &[u8]) -> PointerRecord {
         let (words, _) = bytes.as_chunks();
+        let words: Vec<i64> = words.iter().copied().map(i64::from_ne_bytes).collect();
+        let (lines, _) = words.as_chunks();
+        let [[pointer, changes, before, class], moves @ ..] = lines else {
+            return PointerRecord::default();
+        };
+        let moves = moves.iter().map(|&[state, time, etypes, start]| PointerMove {
+            state,
+            time,
+            etypes,
+            start,
+        });
         PointerRecord {
-            pointer: i64::from_ne_bytes(words[0]),
-            changes: i64::from_ne_bytes(words[1]),
-            before: i64::from_ne_bytes(words[2]),
-            class: i64::from_ne_bytes(words[3]),
+            pointer: *pointer,
+            changes: *changes,
+            before: *before,
+            class: *class,
+            moves: moves.collect(),
         }
+    }
+
+    /// Settles a move and those before it: where the pointer was.
+    fn settle(&mut self, rank: usize) -> i64 {
+        let own = (self.moves[rank].time, rank);
+        let ranks = 0..self.moves.len();
+        let earlier = ranks.filter(|other| {
+            let other_move = &self.moves[*other];
+            other_move.state == ANNOUNCED && (other_move.time, *other) <= own
+        });
+        let mut earlier: Vec<usize> = earlier.collect();
+        earlier.sort_by_key(|other| (self.moves[*other].time, *other));
+        for other in earlier {
+            let other_move = &mut self.moves[other];
+            (other_move.state, other_move.start) = (SETTLED, self.pointer);
+            self.pointer += other_move.etypes;
+        }
+        std::mem::take(&mut self.moves[rank]).start
     }
 }
 
@@ -50,6 +102,7 @@ impl PointerRecord {
 #[derive(Debug)]
 pub(crate) struct SharedPointer {
     memory: File,
+    ranks: usize,
     /// Number of collective changes in which this rank took part.
     changes: Cell<i64>,
 }
@@ -60,14 +113,20 @@ fn failed(error: &std::io::Error) -> Failure {
 }
 
 impl SharedPointer {
-    /// A new one, at 0.
-    pub fn new() -> Outcome<SharedPointer> {
+    /// A new one of this many ranks, at 0.
+    pub fn new(ranks: usize) -> Outcome<SharedPointer> {
         let made = memfd_create("fabricsim-file", MemfdFlags::CLOEXEC).map(File::from);
         let memory = made.map_err(|error| failed(&error.into()))?;
-        let start = PointerRecord::default().to_bytes();
-        memory.write_all_at(&start, 0).map_err(|error| failed(&error))?;
+        let start = PointerRecord {
+            moves: vec![PointerMove::default(); ranks],
+            ..PointerRecord::default()
+        };
+        memory
+            .write_all_at(&start.to_bytes(), 0)
+            .map_err(|error| failed(&error))?;
         Ok(SharedPointer {
             memory,
+            ranks,
             changes: Cell::new(0),
         })
     }
@@ -78,11 +137,12 @@ impl SharedPointer {
     }
 
     /// That of another rank.
-    pub fn open([process, descriptor]: [u64; 2]) -> Outcome<SharedPointer> {
+    pub fn open([process, descriptor]: [u64; 2], ranks: usize) -> Outcome<SharedPointer> {
         let path = format!("/proc/{process}/fd/{descriptor}");
         let opened = File::options().read(true).write(true).open(path);
         Ok(SharedPointer {
             memory: opened.map_err(|error| failed(&error))?,
+            ranks,
             changes: Cell::new(0),
         })
     }
@@ -97,11 +157,11 @@ impl SharedPointer {
 
     fn change<T>(&self, act: impl FnOnce(&mut PointerRecord) -> T) -> Outcome<T> {
         self.exclusively(|| {
-            let mut bytes = [0; RECORD_BYTES];
+            let mut bytes = vec![0; 32 * (1 + self.ranks)];
             self.memory
                 .read_exact_at(&mut bytes, 0)
                 .map_err(|error| failed(&error))?;
-            let mut record = PointerRecord::from_bytes(bytes);
+            let mut record = PointerRecord::from_bytes(&bytes);
             let done = act(&mut record);
             self.memory
                 .write_all_at(&record.to_bytes(), 0)
@@ -110,18 +170,21 @@ impl SharedPointer {
         })
     }
 
-    /// Where it is.
-    pub fn get(&self) -> Outcome<i64> {
-        self.change(|record| record.pointer)
+    /// Announces the move of a rank at a simulated time.
+    pub fn announce(&self, rank: usize, time_ps: u64, etypes: i64) -> Outcome<()> {
+        self.change(|record| {
+            record.moves[rank] = PointerMove {
+                state: ANNOUNCED,
+                time: time_ps as i64,
+                etypes,
+                start: 0,
+            };
+        })
     }
 
-    /// Moves it on, and gives back where it was.
-    pub fn advance(&self, etypes: i64) -> Outcome<i64> {
-        self.change(|record| {
-            let before = record.pointer;
-            record.pointer += etypes;
-            before
-        })
+    /// Where the pointer was before the move of a rank, which no other one can precede any more.
+    pub fn settle(&self, rank: usize) -> Outcome<i64> {
+        self.change(|record| record.settle(rank))
     }
 
     /// What all ranks call after a collective that they leave once all have come: the first one does something that
@@ -160,24 +223,48 @@ impl SharedPointer {
 mod tests {
     use super::*;
 
-    #[test]
-    fn ranks_change_it_together_once() {
-        let Ok(first) = SharedPointer::new() else {
+    fn pair() -> (SharedPointer, SharedPointer) {
+        let Ok(first) = SharedPointer::new(2) else {
             panic!("no anonymous file")
         };
-        let Ok(second) = SharedPointer::open(first.place()) else {
+        let Ok(second) = SharedPointer::open(first.place(), 2) else {
             panic!("not opened")
         };
+        (first, second)
+    }
+
+    #[test]
+    fn ranks_change_it_together_once() {
+        let (first, second) = pair();
         assert_eq!(first.change_once(|pointer| Ok(pointer + 10)).ok(), Some(0));
         // What a rank does alone, before the other one has come out of the collective.
-        assert_eq!(first.advance(5).ok(), Some(10));
+        assert!(first.announce(0, 5, 3).is_ok());
+        assert_eq!(first.settle(0).ok(), Some(10));
         assert_eq!(second.change_once(|_| Ok(99)).ok(), Some(0));
-        assert_eq!(second.get().ok(), Some(15));
         let fails = |_| Err(Failure::new(class::NO_SPACE, "full"));
         for rank in [&second, &first] {
             let failed = rank.change_once(fails).err().map(|failure| failure.class);
             assert_eq!(failed, Some(class::NO_SPACE));
         }
-        assert_eq!(first.get().ok(), Some(15));
+        assert_eq!(first.change_once(Ok).ok(), Some(13));
+    }
+
+    #[test]
+    fn moves_are_in_the_order_of_their_times() {
+        for (times, starts) in [([7, 5], [20, 0]), ([5, 7], [0, 10]), ([5, 5], [0, 10])] {
+            // Whoever announces and settles first.
+            for order in [[0, 1], [1, 0]] {
+                let (first, second) = pair();
+                let both = [&first, &second];
+                for rank in order {
+                    let etypes = [10, 20][rank];
+                    assert!(both[rank].announce(rank, times[rank], etypes).is_ok());
+                }
+                for rank in order {
+                    assert_eq!(both[rank].settle(rank).ok(), Some(starts[rank]), "{times:?}");
+                }
+                assert_eq!(first.change_once(Ok).ok(), Some(30));
+            }
+        }
     }
 }

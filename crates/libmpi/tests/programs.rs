@@ -162,6 +162,23 @@ fn programs_find_what_mpi_says() {
     }
 }
 
+/// The simulated order of moves of shared pointers, which the program checks, on threads that are apart in time.
+#[test]
+fn files_are_the_same_on_several_threads() {
+    let folder = TempDir::new().unwrap();
+    let Some(program) = compiled(folder.path(), "files") else {
+        return;
+    };
+    let digest = |keys| {
+        let files = TempDir::new().unwrap();
+        let ran = run(&[&program, files.path().to_str().unwrap()], 7, keys);
+        assert_eq!(ran.ranks, [RankStatus::Exited(0); 7], "{keys}");
+        ran.result.unwrap()
+    };
+    let expected = digest("executor = \"sequential\"");
+    assert_eq!(digest("executor = \"conservative\"\nthreads = 2"), expected);
+}
+
 #[test]
 fn ranks_that_end_early_are_named() {
     let folder = TempDir::new().unwrap();

@@ -166,7 +166,7 @@ functions! {
 
     fn MPI_File_get_position_shared(file: FilePointer, offset: *mut i64) {
         let handle = file_handle(file);
-        put(offset, with(handle, |p| p.shared_position(handle))?)
+        put(offset, with(handle, |p| p.move_shared(handle, 0))?)
     }
 
     fn MPI_File_get_byte_offset(file: FilePointer, offset: i64, displacement: *mut i64) {

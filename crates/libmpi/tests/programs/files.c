@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #define COUNT 6
+#define MOVES 20
 
 static int rank, size;
 static char path[4096];
@@ -213,6 +214,41 @@ static void shared_pointers(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* What ranks append is in the order of simulated times, of equal times in that of ranks. */
+static void shared_order(void)
+{
+    struct entry {
+        double time;
+        int rank, number;
+    } own, *all = malloc(MOVES * size * sizeof *all);
+    int value = 0;
+    MPI_Status status;
+    MPI_File file = opened(MPI_COMM_WORLD, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
+
+    for (int i = 0; i < MOVES; i++) {
+        /* Messages to itself take a while, another one on each rank. */
+        for (int j = 0; j < (7 * rank + 3 * i) % 5; j++)
+            MPI_Sendrecv_replace(&value, 1, MPI_INT, rank, 0, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        own.time = MPI_Wtime();
+        own.rank = rank;
+        own.number = i;
+        MPI_File_write_shared(file, &own, sizeof own, MPI_BYTE, &status);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_File_read_at(file, 0, all, MOVES * size * sizeof *all, MPI_BYTE, &status);
+    CHECK(count_of(&status, MPI_BYTE) == MOVES * size * (int)sizeof *all);
+    for (int i = 1; i < MOVES * size; i++) {
+        struct entry *before = &all[i - 1], *after = &all[i];
+
+        CHECK(before->time <= after->time);
+        if (before->time == after->time)
+            CHECK(before->rank < after->rank || (before->rank == after->rank && before->number < after->number));
+    }
+    closed(file);
+    free(all);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void collective_accesses(void)
 {
     int values[COUNT], back[COUNT], next = (rank + 1) % size, flag = 0;
@@ -398,6 +434,7 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path - 16, "%s/data", argc > 1 ? argv[1] : ".");
     strided_views();
     shared_pointers();
+    shared_order();
     collective_accesses();
     representations();
     errors();
