@@ -35,9 +35,24 @@ struct PointerMove {
 const ANNOUNCED: i64 = 1;
 const SETTLED: i64 = 2;
 
-/// What the ranks of a file share.
-#[derive(Clone, Debug, Default)]
-struct PointerRecord {
+impl PointerMove {
+    fn to_line(self) -> PointerLine {
+        [self.state, self.time, self.etypes, self.start]
+    }
+
+    fn of_line([state, time, etypes, start]: PointerLine) -> PointerMove {
+        PointerMove {
+            state,
+            time,
+            etypes,
+            start,
+        }
+    }
+}
+
+/// What the ranks of a file share, before the moves of all ranks.
+#[derive(Clone, Copy, Debug, Default)]
+struct PointerHead {
     /// In elementary types.
     pointer: i64,
     /// Number of collective changes.
@@ -45,58 +60,27 @@ struct PointerRecord {
     /// The pointer before the last of them, and the error class of that.
     before: i64,
     class: i64,
-    /// By rank.
-    moves: Vec<PointerMove>,
 }
 
-impl PointerRecord {
-    fn to_bytes(&self) -> Vec<u8> {
-        let head = [self.pointer, self.changes, self.before, self.class];
-        let moves = self.moves.iter();
-        let moves = moves.flat_map(|one| [one.state, one.time, one.etypes, one.start]);
-        head.into_iter().chain(moves).flat_map(i64::to_ne_bytes).collect()
+impl PointerHead {
+    fn to_line(self) -> PointerLine {
+        [self.pointer, self.changes, self.before, self.class]
     }
 
-    fn from_bytes(bytes: &[u8]) -> PointerRecord {
-        let (words, _) = bytes.as_chunks();
-        let words: Vec<i64> = words.iter().copied().map(i64::from_ne_bytes).collect();
-        let (lines, _) = words.as_chunks();
-        let [[pointer, changes, before, class], moves @ ..] = lines else {
-            return PointerRecord::default();
-        };
-        let moves = moves.iter().map(|&[state, time, etypes, start]| PointerMove {
-            state,
-            time,
-            etypes,
-            start,
-        });
-        PointerRecord {
-            pointer: *pointer,
-            changes: *changes,
-            before: *before,
-            class: *class,
-            moves: moves.collect(),
+    fn of_line([pointer, changes, before, class]: PointerLine) -> PointerHead {
+        PointerHead {
+            pointer,
+            changes,
+            before,
+            class,
         }
-    }
-
-    /// Settles a move and those before it: where the pointer was.
-    fn settle(&mut self, rank: usize) -> i64 {
-        let own = (self.moves[rank].time, rank);
-        let ranks = 0..self.moves.len();
-        let earlier = ranks.filter(|other| {
-            let other_move = &self.moves[*other];
-            other_move.state == ANNOUNCED && (other_move.time, *other) <= own
-        });
-        let mut earlier: Vec<usize> = earlier.collect();
-        earlier.sort_by_key(|other| (self.moves[*other].time, *other));
-        for other in earlier {
-            let other_move = &mut self.moves[other];
-            (other_move.state, other_move.start) = (SETTLED, self.pointer);
-            self.pointer += other_move.etypes;
-        }
-        std::mem::take(&mut self.moves[rank]).start
     }
 }
+
+/// The head or a move in the anonymous file.
+type PointerLine = [i64; 4];
+
+const LINE_BYTES: usize = 32;
 
 /// The shared pointer of a file, as this rank reaches it.
 #[derive(Debug)]
@@ -117,13 +101,8 @@ impl SharedPointer {
     pub fn new(ranks: usize) -> Outcome<SharedPointer> {
         let made = memfd_create("fabricsim-file", MemfdFlags::CLOEXEC).map(File::from);
         let memory = made.map_err(|error| failed(&error.into()))?;
-        let start = PointerRecord {
-            moves: vec![PointerMove::default(); ranks],
-            ..PointerRecord::default()
-        };
-        memory
-            .write_all_at(&start.to_bytes(), 0)
-            .map_err(|error| failed(&error))?;
+        let bytes = LINE_BYTES * (1 + ranks);
+        memory.set_len(bytes as u64).map_err(|error| failed(&error))?;
         Ok(SharedPointer {
             memory,
             ranks,
@@ -155,36 +134,64 @@ impl SharedPointer {
         done
     }
 
-    fn change<T>(&self, act: impl FnOnce(&mut PointerRecord) -> T) -> Outcome<T> {
-        self.exclusively(|| {
-            let mut bytes = vec![0; 32 * (1 + self.ranks)];
-            self.memory
-                .read_exact_at(&mut bytes, 0)
-                .map_err(|error| failed(&error))?;
-            let mut record = PointerRecord::from_bytes(&bytes);
-            let done = act(&mut record);
-            self.memory
-                .write_all_at(&record.to_bytes(), 0)
-                .map_err(|error| failed(&error))?;
-            Ok(done)
-        })
+    fn lines(&self, first: usize, count: usize) -> Outcome<Vec<PointerLine>> {
+        let mut bytes = vec![0; LINE_BYTES * count];
+        self.memory
+            .read_exact_at(&mut bytes, (LINE_BYTES * first) as u64)
+            .map_err(|error| failed(&error))?;
+        let (words, _) = bytes.as_chunks();
+        let words: Vec<i64> = words.iter().copied().map(i64::from_ne_bytes).collect();
+        Ok(words.as_chunks().0.to_vec())
+    }
+
+    fn set_line(&self, index: usize, line: PointerLine) -> Outcome<()> {
+        let bytes: Vec<u8> = line.into_iter().flat_map(i64::to_ne_bytes).collect();
+        self.memory
+            .write_all_at(&bytes, (LINE_BYTES * index) as u64)
+            .map_err(|error| failed(&error))
+    }
+
+    fn head(&self) -> Outcome<PointerHead> {
+        let lines = self.lines(0, 1)?;
+        Ok(PointerHead::of_line(lines[0]))
     }
 
     /// Announces the move of a rank at a simulated time.
     pub fn announce(&self, rank: usize, time_ps: u64, etypes: i64) -> Outcome<()> {
-        self.change(|record| {
-            record.moves[rank] = PointerMove {
-                state: ANNOUNCED,
-                time: time_ps as i64,
-                etypes,
-                start: 0,
-            };
-        })
+        let own = PointerMove {
+            state: ANNOUNCED,
+            time: time_ps as i64,
+            etypes,
+            start: 0,
+        };
+        self.exclusively(|| self.set_line(1 + rank, own.to_line()))
     }
 
-    /// Where the pointer was before the move of a rank, which no other one can precede any more.
+    /// Settles the move of a rank and those before it, which no other one can precede any more: where the pointer was.
     pub fn settle(&self, rank: usize) -> Outcome<i64> {
-        self.change(|record| record.settle(rank))
+        self.exclusively(|| {
+            let mut head = self.head()?;
+            let moves = self.lines(1, self.ranks)?;
+            let moves: Vec<PointerMove> = moves.into_iter().map(PointerMove::of_line).collect();
+            let mut own = moves[rank];
+            let earlier = moves
+                .into_iter()
+                .enumerate()
+                .filter(|(other, one)| one.state == ANNOUNCED && (one.time, *other) <= (own.time, rank));
+            let mut earlier: Vec<(usize, PointerMove)> = earlier.collect();
+            earlier.sort_by_key(|(other, one)| (one.time, *other));
+            for (other, mut one) in earlier {
+                (one.state, one.start) = (SETTLED, head.pointer);
+                head.pointer += one.etypes;
+                self.set_line(1 + other, one.to_line())?;
+                if other == rank {
+                    own = one;
+                }
+            }
+            self.set_line(1 + rank, PointerMove::default().to_line())?;
+            self.set_line(0, head.to_line())?;
+            Ok(own.start)
+        })
     }
 
     /// What all ranks call after a collective that they leave once all have come: the first one does something that
@@ -195,27 +202,26 @@ impl SharedPointer {
     pub fn change_once(&self, act: impl FnOnce(i64) -> Outcome<i64>) -> Outcome<i64> {
         self.changes.set(self.changes.get() + 1);
         let own = self.changes.get();
-        self.change(|record| {
+        self.exclusively(|| {
+            let mut head = self.head()?;
             let mut failure = None;
-            if record.changes < own {
-                record.before = record.pointer;
-                let done = act(record.pointer);
-                record.class = class::SUCCESS.into();
-                match done {
-                    Ok(after) => record.pointer = after,
+            if head.changes < own {
+                (head.changes, head.before, head.class) = (own, head.pointer, class::SUCCESS.into());
+                match act(head.pointer) {
+                    Ok(after) => head.pointer = after,
                     Err(own) => {
-                        record.class = own.class.into();
+                        head.class = own.class.into();
                         failure = Some(own);
                     }
                 }
-                record.changes = own;
+                self.set_line(0, head.to_line())?;
             }
-            match (failure, record.class as c_int) {
+            match (failure, head.class as c_int) {
                 (Some(failure), _) => Err(failure),
-                (None, class::SUCCESS) => Ok(record.before),
+                (None, class::SUCCESS) => Ok(head.before),
                 (None, class) => Err(Failure::new(class, "on the first rank that came to it")),
             }
-        })?
+        })
     }
 }
 
