@@ -100,7 +100,7 @@ accesses! {
     MPI_File_write_ordered() *const c_void = all(writes(Ordered));
 }
 
-// Those of all ranks do not wait either: what another rank has not begun is not awaited by MPI's rules of files.
+// Those of all ranks do not wait for each other either, as such a call does not block.
 nonblocking_accesses! {
     MPI_File_iread_at(offset) *mut c_void = reads(At(offset));
     MPI_File_iread_at_all(offset) *mut c_void = reads(At(offset));

@@ -127,7 +127,8 @@ functions! {
     }
 
     fn MPI_File_set_view(
-        file: FilePointer, displacement: i64, etype: c_int, file_type: c_int, representation: *const c_char, info: c_int,
+        file: FilePointer, displacement: i64, etype: c_int, file_type: c_int, representation: *const c_char,
+        info: c_int,
     ) {
         let (handle, name) = (file_handle(file), text_of(representation));
         with(handle, |p| p.set_view(handle, displacement, (etype, file_type), &name, info))
