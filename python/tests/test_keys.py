@@ -250,7 +250,7 @@ def test_what_does_not_belong_on_the_page_is_named(
         (
             "routings",
             "par",
-            "`ugal` only: interval",
+            "`ugal` only: virtual channels of a path",
             '| `network.routing.novel` | size | `"3 KiB"` | `par`: some',
         ),
         (

@@ -34,6 +34,9 @@ pub(crate) const SESSION_NULL: c_int = 0x3800_0000;
 pub(crate) const SESSION: c_int = 0xb800_0000_u32 as c_int;
 pub(crate) const WIN_NULL: c_int = 0x2000_0000;
 pub(crate) const WIN: c_int = 0xa000_0000_u32 as c_int;
+pub(crate) const FILE_NULL: c_int = 0;
+/// Files: this and an index. The program has them as pointers.
+pub(crate) const FILE: c_int = 0x9000_0000_u32 as c_int;
 pub(crate) const OP_NO_OP: c_int = 0x5800_000e;
 pub(crate) const KEYVAL_INVALID: c_int = 0x2400_0000;
 pub(crate) const KEYVAL: c_int = 0xa400_0000_u32 as c_int;
@@ -70,12 +73,34 @@ pub(crate) const GREATEST_TAG: c_int = 0x1fff_ffff;
 pub(crate) const MAX_ERROR_STRING: usize = 512;
 pub(crate) const MAX_PROCESSOR_NAME: usize = 128;
 pub(crate) const MAX_OBJECT_NAME: usize = 128;
+pub(crate) const MAX_DATAREP_STRING: usize = 128;
 pub(crate) const MAX_INFO_KEY: usize = 255;
 pub(crate) const MAX_INFO_VALUE: usize = 1024;
 
 /// `MPI_IN_PLACE`.
 pub(crate) fn is_in_place(buffer: *const c_void) -> bool {
     buffer as isize == -1
+}
+
+/// How the program has a file, of which the library has a handle like all others.
+pub(crate) type FilePointer = *mut c_void;
+
+/// What the program has for a file.
+pub(crate) fn file_pointer(handle: c_int) -> FilePointer {
+    handle as u32 as usize as FilePointer
+}
+
+/// The handle of a file of the program; one of no file if it is none.
+pub(crate) fn file_handle(file: FilePointer) -> c_int {
+    match u32::try_from(file as usize) {
+        Ok(handle) if is_file(handle as c_int) => handle as c_int,
+        _ => FILE | INDEX_BITS,
+    }
+}
+
+/// Whether a handle is of a file, or `MPI_FILE_NULL`.
+pub(crate) fn is_file(handle: c_int) -> bool {
+    handle == FILE_NULL || handle & !INDEX_BITS == FILE
 }
 
 /// Error classes.

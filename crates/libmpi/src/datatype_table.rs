@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::rc::Rc;
 
 use crate::abi::{self, class};
-use crate::datatype::Datatype;
+use crate::datatype::{Datatype, PartType};
 use crate::failure::{Failure, Outcome};
 use crate::predefined_types::PREDEFINED;
 
@@ -114,6 +114,26 @@ impl DatatypeTable {
     /// Whether a handle is of a predefined type.
     pub fn is_predefined(handle: c_int) -> bool {
         made_index(handle).is_none()
+    }
+
+    /// A datatype as one of which another is made, or of which a view of a file is.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn part(&self, handle: c_int) -> Outcome<PartType> {
+        let datatype = self.get(handle)?;
+        Ok(match DatatypeTable::is_predefined(handle) {
+            true => PartType::Predefined(handle),
+            false => PartType::Made(datatype.clone()),
+        })
+    }
+
+    /// The handle of such a datatype. One that the program has made has a new handle, which it frees.
+    pub fn part_handle(&mut self, part: &PartType) -> c_int {
+        match part {
+            PartType::Predefined(handle) => *handle,
+            PartType::Made(datatype) => self.add(datatype.clone()),
+        }
     }
 
     /// A new datatype.

@@ -1,4 +1,4 @@
-//! What the error handlers of communicators do with failures.
+//! What the error handlers of communicators, windows and files do with failures.
 
 use std::ffi::c_int;
 
@@ -33,9 +33,13 @@ pub(crate) fn react(failure: &Failure, call: &str) {
     match reaction {
         Ok(Reaction::Return) => {}
         Ok(Reaction::Call(handler)) => {
-            let (mut communicator, mut code) = (on, failure.class);
+            let (mut own, mut file, mut code) = (on, abi::file_pointer(on), failure.class);
+            let owner = match abi::is_file(on) {
+                true => (&raw mut file).cast(),
+                false => &raw mut own,
+            };
             // Safety: the program has given the function as an error handler.
-            unsafe { handler(&mut communicator, &mut code) };
+            unsafe { handler(owner, &mut code) };
         }
         Ok(Reaction::Fatal) => {
             let aborted =

@@ -7,7 +7,7 @@ use std::ffi::c_int;
 pub(crate) struct Failure {
     pub class: c_int,
     pub text: String,
-    /// The communicator whose error handler decides; `MPI_COMM_SELF`'s for others.
+    /// The communicator, window or file whose error handler decides; `MPI_COMM_SELF`'s for others.
     pub communicator: Option<c_int>,
 }
 
@@ -22,7 +22,7 @@ impl Failure {
         }
     }
 
-    /// With the communicator in which it happened.
+    /// With the communicator, window or file in which it happened.
     pub fn on(self, communicator: c_int) -> Failure {
         Failure {
             communicator: Some(communicator),
@@ -34,7 +34,7 @@ impl Failure {
 /// An error handler that the program has made.
 pub(crate) type Handler = unsafe extern "C" fn(*mut c_int, *mut c_int, ...);
 
-/// What the error handler of a communicator does.
+/// What the error handler of a communicator, window or file does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reaction {
     Fatal,

@@ -16,6 +16,7 @@ use crate::communicator::{CommunicatorTable, MessageSpace};
 use crate::datatype_table::DatatypeTable;
 use crate::error_codes::ErrorCodes;
 use crate::failure::{Failure, Outcome, Reaction};
+use crate::file::FileTable;
 use crate::info::InfoTable;
 use crate::reduction::ReductionTable;
 use crate::request::{ActiveRequest, RequestTable};
@@ -54,6 +55,7 @@ pub(crate) struct Process {
     pub infos: InfoTable,
     pub sessions: SessionTable,
     pub windows: WindowTable,
+    pub files: FileTable,
     /// Address and bytes of the buffer for buffered sends.
     pub send_buffer: Option<(usize, i64)>,
     pub error_codes: ErrorCodes,
@@ -148,6 +150,7 @@ pub(crate) fn initialize() -> Outcome<()> {
         infos: InfoTable::default(),
         sessions: SessionTable::default(),
         windows: WindowTable::default(),
+        files: FileTable::default(),
         send_buffer: None,
         error_codes: ErrorCodes::default(),
         readings: 0,
@@ -195,8 +198,11 @@ pub(crate) fn stage() -> (bool, bool) {
 }
 
 impl Process {
-    /// What the error handler of a communicator or window does.
+    /// What the error handler of a communicator, window or file does.
     pub fn reaction(&self, handle: c_int) -> Reaction {
+        if abi::is_file(handle) {
+            return self.communicators.reaction_of(self.files.error_handler(handle));
+        }
         match self.windows.get(handle) {
             Ok(window) => self.communicators.reaction_of(window.error_handler),
             Err(_) if is_window(handle) => self.communicators.reaction(abi::COMM_SELF),

@@ -133,13 +133,14 @@ fn a_ring_takes_the_time_of_the_closed_form() {
 #[test]
 fn programs_find_what_mpi_says() {
     let folder = TempDir::new().unwrap();
-    let programs: [(&str, &[u32]); 7] = [
+    let programs: [(&str, &[u32]); 8] = [
         ("collectives", &[1, 2, 4]),
         ("datatypes", &[2, 3]),
         ("topologies", &[1, 2, 4]),
         ("requests", &[2, 3]),
         ("communicators", &[2, 4]),
         ("one_sided", &[1, 3]),
+        ("files", &[1, 2, 4]),
         ("clocks", &[2]),
     ];
     for (name, sizes) in programs {
@@ -147,7 +148,9 @@ fn programs_find_what_mpi_says() {
             return;
         };
         for &ranks in sizes {
-            let ran = run(&[&program], ranks, "");
+            // A folder of its own for what it writes.
+            let files = TempDir::new().unwrap();
+            let ran = run(&[&program, files.path().to_str().unwrap()], ranks, "");
             ran.result
                 .unwrap_or_else(|message| panic!("{name} on {ranks}: {message}"));
             let expected = vec![RankStatus::Exited(0); ranks as usize];
@@ -157,6 +160,23 @@ fn programs_find_what_mpi_says() {
             );
         }
     }
+}
+
+/// The simulated order of moves of shared pointers, which the program checks, on threads that are apart in time.
+#[test]
+fn files_are_the_same_on_several_threads() {
+    let folder = TempDir::new().unwrap();
+    let Some(program) = compiled(folder.path(), "files") else {
+        return;
+    };
+    let digest = |keys| {
+        let files = TempDir::new().unwrap();
+        let ran = run(&[&program, files.path().to_str().unwrap()], 7, keys);
+        assert_eq!(ran.ranks, [RankStatus::Exited(0); 7], "{keys}");
+        ran.result.unwrap()
+    };
+    let expected = digest("executor = \"sequential\"");
+    assert_eq!(digest("executor = \"conservative\"\nthreads = 2"), expected);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int};
 
 use super::{CountArgument, array_mut, counted_functions, functions, put, put_count, put_text, text_of};
 use crate::abi::{self, class};
-use crate::datatype::{Datatype, DatatypeRecipe, PartType};
+use crate::datatype::{Datatype, DatatypeRecipe};
 use crate::failure::{Failure, Outcome};
 use crate::process::{self, Process};
 
@@ -30,12 +30,7 @@ unsafe fn put_place<T: CountArgument>(to: *mut T, value: isize) -> Outcome<()> {
 /// Handles of the types of which one is made. Those that the program has made have new ones, which it frees.
 fn part_handles(process: &mut Process, recipe: &DatatypeRecipe) -> Vec<c_int> {
     let parts = recipe.types.iter();
-    parts
-        .map(|part| match part {
-            PartType::Predefined(handle) => *handle,
-            PartType::Made(datatype) => process.datatypes.add(datatype.clone()),
-        })
-        .collect()
+    parts.map(|part| process.datatypes.part_handle(part)).collect()
 }
 
 /// Writes a list of the contents of a datatype.

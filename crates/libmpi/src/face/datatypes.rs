@@ -7,8 +7,7 @@ use super::{CountArgument, array, count_of, counted_functions, functions, put, w
 use crate::abi::{self, class};
 use crate::attribute_calls::{self, AttributeOwner};
 use crate::darray::{ArrayDistribution, distributed_array};
-use crate::datatype::{Datatype, DatatypeRecipe, PartType};
-use crate::datatype_table::DatatypeTable;
+use crate::datatype::{Datatype, DatatypeRecipe};
 use crate::failure::{Failure, Outcome};
 use crate::process::{self, Process};
 
@@ -42,14 +41,6 @@ macro_rules! recipe {
     }};
 }
 
-fn part_type(process: &Process, handle: c_int) -> Outcome<PartType> {
-    let datatype = process.datatypes.get(handle)?;
-    Ok(match DatatypeTable::is_predefined(handle) {
-        true => PartType::Predefined(handle),
-        false => PartType::Made(datatype.clone()),
-    })
-}
-
 /// Adds a datatype that is made of others.
 fn add(
     process: &mut Process,
@@ -59,7 +50,7 @@ fn add(
 ) -> Outcome<c_int> {
     recipe.types = from
         .iter()
-        .map(|from| part_type(process, *from))
+        .map(|from| process.datatypes.part(*from))
         .collect::<Outcome<_>>()?;
     made.recipe = Some(Box::new(recipe));
     Ok(process.datatypes.add(Rc::new(made)))

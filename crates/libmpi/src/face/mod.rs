@@ -8,6 +8,8 @@ mod datatype_queries;
 mod datatypes;
 mod environment;
 mod error_codes;
+mod file_accesses;
+mod files;
 mod generalized;
 mod groups;
 mod handles;
