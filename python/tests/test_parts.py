@@ -103,7 +103,7 @@ def test_every_registered_part_has_a_class_with_its_parameters(kind: str) -> Non
     }
     if kind == "trace-formats":
         # Programs are no trace formats.
-        assert typed.pop("command") == {"ranks", "compute"}
+        assert typed.pop("command") == {"ranks", "compute", "clocks"}
         assert typed.pop("python") == {"ranks", "function", "arguments", "reacts"}
         # Windows are the same for all recordings, so that they are keys of their own.
         for recording in ("dumpi", "liballprof", "otf2"):
