@@ -6,10 +6,31 @@ use crate::Summary;
 /// Of a model without an explanation the name; `None` if the summary has no name.
 pub fn router_model(summary: &Summary) -> Option<String> {
     let name = summary.experiment["network"]["router"]["model"].as_str()?;
-    Some(match waits_for(name) {
+    let told = match waits_for(name) {
         Some(waits) => format!("{name}: packets wait for {waits}"),
         None => name.into(),
+    };
+    let others = other_router_models(summary);
+    Some(match others.is_empty() {
+        true => told,
+        false => format!("{told}; some routers: {}", others.join(", ")),
     })
+}
+
+/// The router models that tables `[[network.routers]]` give to some routers, each once.
+pub fn other_router_models(summary: &Summary) -> Vec<&str> {
+    let tables = summary.experiment["network"]["routers"].as_array();
+    let mut models = Vec::new();
+    for model in tables
+        .into_iter()
+        .flatten()
+        .filter_map(|table| table["model"].as_str())
+    {
+        if !models.contains(&model) {
+            models.push(model);
+        }
+    }
+    models
 }
 
 /// What a packet waits for in the router model of this name; `None` without an explanation.

@@ -13,7 +13,7 @@ pub const ROUTERS_TABLE: &str = "routers";
 const SELECTORS: [&str; 3] = ["groups", "levels", "routers"];
 
 /// What selects numbers.
-const SELECTION: Type = Type::Either(&[Type::Integer, Type::INTEGERS, Type::Text]);
+const SELECTION: Type = Type::Either(&[Type::Integer, Type::Text, Type::INTEGERS]);
 
 /// Keys of `[[network.routers]]`, beside those of the router model.
 pub const ROUTERS: &[Parameter] = parameters! {
