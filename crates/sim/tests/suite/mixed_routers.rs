@@ -4,7 +4,7 @@ use des::Time;
 use experiment::Experiment;
 
 use crate::physics::bare_mpi;
-use crate::support::{experiment, job, jobs_on, receive, run, send};
+use crate::support::{experiment, job, jobs_on, receive, run, run_everywhere, send};
 
 /// A dragonfly of nine groups of four routers with two hosts each, with keys of `[network]`, and tables after those.
 fn dragonfly(keys: &str, tables: &str, load: f64) -> String {
@@ -159,6 +159,46 @@ fn the_latency_of_a_mixed_network_is_between_those_of_its_models() {
         "[network.router]\nmodel = \"packet\"\n[[network.routers]]\ngroups = \"0-3\"\nmodel = \"flit\"\n",
     );
     assert!(packet < mixed && mixed < flit, "{packet}, {mixed}, {flit}");
+}
+
+/// Levels and numbers are those of a plane, and the same in all planes.
+#[test]
+fn tables_hold_in_each_plane_and_check_shows_them() {
+    let text = r#"
+[network]
+topology = { kind = "fat-tree", levels = 2, radix = 4 }
+routing = { algorithm = "destination-mod-k" }
+rails = 2
+planes = 2
+[[network.routers]]
+levels = 1
+model = "flit"
+[[network.routers]]
+routers = [0, 2]
+model = "input-queued"
+[[job]]
+traffic = { pattern = "uniform", load = 0.5, message = "1 KiB" }
+[run]
+until = "10 us"
+"#;
+    let mut experiment = experiment(text);
+    let network = &experiment.network;
+    let names = |routers: std::ops::Range<u32>| -> Vec<&str> {
+        let of = |router| network.router_models.of(topology::RouterId(router)).name();
+        routers.map(of).collect()
+    };
+    let plane = ["input-queued", "packet", "input-queued", "packet", "flit", "flit"];
+    assert_eq!(names(0..6), plane);
+    assert_eq!(names(6..12), plane);
+    let shown = sim::check(&experiment).expect("a network").to_string();
+    for line in [
+        "routers   2 of the model packet: 1, 3\n",
+        "routers   2 of the model flit: 4-5\n",
+        "routers   2 of the model input-queued: 0, 2\n",
+    ] {
+        assert!(shown.contains(line), "{shown}");
+    }
+    run_everywhere(&mut experiment);
 }
 
 #[test]
