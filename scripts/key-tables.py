@@ -92,6 +92,7 @@ CLASSES = {
     "network.link": ("experiment", "Link"),
     "network.links.CLASS": ("experiment", "LinkClass"),
     "network.router": ("experiment", "Router"),
+    "network.routers": ("experiment", "Routers"),
     "network.nic": ("experiment", "Nic"),
     "network.traffic_class": ("experiment", "TrafficClass"),
     "network.memory": ("experiment", "Link"),

@@ -51,6 +51,7 @@ __all__ = [
     "Optimistic",
     "Power",
     "Router",
+    "Routers",
     "Rule",
     "Run",
     "dumps",
@@ -310,6 +311,30 @@ class Router(Given):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class Routers(Given):
+    """Some routers with another model. With parameters of the model, it is written as a table:
+    ``{"groups": "0-1", "model": "flit", "speedup": 1.5}``. One of `groups`, `levels` and `routers` selects
+    the routers, each by a number, a list of numbers, or a text with ranges such as ``"0-3, 8"``.
+
+    Parameters
+    ----------
+    model : str
+        Name of the model; those that cannot meet the others at a link are refused.
+    groups : int, str or Sequence[int]
+        Routers of these groups (default: no groups).
+    levels : int, str or Sequence[int]
+        Routers of these levels of a tree, leaves are level 0 (default: no levels).
+    routers : int, str or Sequence[int]
+        Routers with these numbers, in each plane (default: no routers).
+    """
+
+    model: str
+    groups: int | str | Sequence[int] | None = None
+    levels: int | str | Sequence[int] | None = None
+    routers: int | str | Sequence[int] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Nic(Given):
     """The NIC model.
 
@@ -379,6 +404,8 @@ class Network(Given):
         of each topology are in ``docs/formats/experiment.md``; ``host`` is in all of them.
     router : Router
         All routers.
+    routers : Sequence[Routers]
+        Routers of some groups, levels or numbers with another model (default: none).
     nic : Nic
         All NICs.
     packet : Size, such as "256 B"
@@ -422,6 +449,7 @@ class Network(Given):
     link: Link | Table | None = None
     links: Mapping[str, LinkClass | Link | Table] | None = None
     router: Router | Table | None = None
+    routers: Sequence[Routers | Table] | None = None
     nic: Nic | Table | None = None
     packet: Size | None = None
     packet_header: Size | None = None

@@ -211,7 +211,7 @@ ARBITRARY = {"network.links": "CLASS", "power.links": "CLASS", "power.routers": 
 
 
 # Arrays of tables beside those of jobs.
-TABLES = (experiment.TraceApplication, experiment.TrafficClass)
+TABLES = (experiment.Routers, experiment.TraceApplication, experiment.TrafficClass)
 
 
 def paths(hint: Any, path: str) -> Iterator[str]:

@@ -24,5 +24,6 @@ pub use setup::network_preset::{Origin, PresetValue};
 pub use setup::occupants::HostOccupants;
 pub use setup::power::PowerSetting;
 pub use setup::rails::{EndPoint, MAX_RAILS, RailChoice, Rails};
+pub use setup::router_models::RouterModels;
 pub use setup::sizing::NetworkSizing;
 pub use workload::{Interpreter, Interpreters};

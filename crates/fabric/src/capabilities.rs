@@ -13,6 +13,16 @@ pub enum Switching {
     Wormhole,
 }
 
+impl Switching {
+    /// What holds for a network with both: packets may hold buffers of several routers if one model lets them.
+    fn joint(self, other: Switching) -> Switching {
+        match self {
+            Switching::Wormhole => self,
+            Switching::CutThrough => other,
+        }
+    }
+}
+
 /// How a router model moves packets in flits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlitFlow {
@@ -104,6 +114,29 @@ impl RouterCapabilities {
         stores_packets: false,
         crosses_at_once: false,
     };
+
+    /// What holds for routers of two models in one network: what each of them needs, and what both of them can.
+    #[must_use]
+    pub fn joint(self, other: RouterCapabilities) -> RouterCapabilities {
+        RouterCapabilities {
+            switching: self.switching.joint(other.switching),
+            takes_credits: self.takes_credits && other.takes_credits,
+            reports_credit_waits: self.reports_credit_waits && other.reports_credit_waits,
+            final_reservations: self.final_reservations && other.final_reservations,
+            sends_signals: self.sends_signals || other.sends_signals,
+            signals_to_hosts: self.signals_to_hosts || other.signals_to_hosts,
+            bubbles: self.bubbles && other.bubbles,
+            reserved_space: self.reserved_space && other.reserved_space,
+            load_metrics: self.load_metrics && other.load_metrics,
+            load_reports: self.load_reports && other.load_reports,
+            flits: self.flits.or(other.flits),
+            traffic_classes: self.traffic_classes && other.traffic_classes,
+            vc_copies: self.vc_copies && other.vc_copies,
+            own_pipeline: self.own_pipeline || other.own_pipeline,
+            stores_packets: self.stores_packets || other.stores_packets,
+            crosses_at_once: self.crosses_at_once || other.crosses_at_once,
+        }
+    }
 }
 
 /// What a NIC model declares.
@@ -139,6 +172,20 @@ impl NicCapabilities {
         reports_credit_waits: false,
         signals_of: None,
     };
+
+    /// What holds for NICs of two models in one network.
+    #[must_use]
+    pub fn joint(self, other: NicCapabilities) -> NicCapabilities {
+        NicCapabilities {
+            switching: self.switching.joint(other.switching),
+            accepts_every_arrival: self.accepts_every_arrival && other.accepts_every_arrival,
+            needs_arrivals: self.needs_arrivals || other.needs_arrivals,
+            sends_only_messages: self.sends_only_messages && other.sends_only_messages,
+            final_reservations: self.final_reservations && other.final_reservations,
+            reports_credit_waits: self.reports_credit_waits && other.reports_credit_waits,
+            signals_of: self.signals_of.or(other.signals_of),
+        }
+    }
 }
 
 /// What a model of links declares.

@@ -85,7 +85,7 @@ pub use outcome::{BacklogGrowth, JobTotals, LatencyParts, NetworkTotals, Outcome
 pub use recording::{CutSummary, NotReplayed, RecordedGap, RecordingSummary, RecordingTotals};
 pub use repetition::{RepetitionSummary, RepetitionTimes};
 pub use report::{REPORT_BYTES, experiment_toml, report};
-pub use router_model::{router_model, waits_for};
+pub use router_model::{OFF_FROM, OffFrom, only_router_model, other_router_models, router_model, waits_for};
 pub use run_result::{Replay, RunResult};
 pub use running::{Running, RunningFolder, refuse_in_use};
 pub use schedule::{ScheduleDistribution, ScheduleSummary, ScheduledSpan, bounded_slowdown};

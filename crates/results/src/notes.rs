@@ -5,6 +5,7 @@
 mod assumed_reductions;
 mod assumed_values;
 mod backlog;
+mod coarse_router;
 mod cut_off;
 mod default_overheads;
 mod dropped_packets;
@@ -58,6 +59,10 @@ pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind {
         name: near_saturation::NAME,
         find: near_saturation::find,
+    },
+    NoteKind {
+        name: coarse_router::NAME,
+        find: coarse_router::find,
     },
     NoteKind {
         name: unfair::NAME,

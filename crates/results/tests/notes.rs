@@ -407,6 +407,55 @@ fn the_model_packet_is_noted_near_saturation() {
 }
 
 #[test]
+fn models_with_queues_are_noted_from_the_load_on_at_which_they_are_off() {
+    let with = |model: &str, accepted: u64, pattern: &str, routers: serde_json::Value| {
+        let mut outcome = sample::outcome();
+        outcome.jobs.retain(|job| job.traffic.is_some());
+        outcome.network.accepted_bytes = accepted;
+        outcome.network.offered_bytes = accepted;
+        let mut experiment = sample::experiment();
+        experiment["network"]["router"]["model"] = model.into();
+        experiment["network"]["routers"] = routers;
+        experiment["job"] = serde_json::json!([{ "traffic": { "pattern": pattern } }]);
+        RunResult::new(experiment, outcome, sample::run())
+    };
+    let none = serde_json::Value::Null;
+    let load = |accepted| {
+        with("packet", accepted, "bit-reverse", none.clone())
+            .summary
+            .network
+            .accepted_load
+    };
+    let unit = 1_000_000_000;
+    // Bytes of an accepted load of 0.65 and of 0.75.
+    let of = |wanted: f64| (wanted / load(unit) * unit as f64) as u64;
+    let [lower, higher] = [of(0.65), of(0.75)];
+    assert!((0.64..0.66).contains(&load(lower)), "{}", load(lower));
+    assert_eq!(
+        kinds(&with("crossbar", of(0.59), "uniform", none.clone())),
+        [""; 0]
+    );
+    assert_eq!(
+        kinds(&with("crossbar", lower, "uniform", none.clone())),
+        ["coarse-router"]
+    );
+    assert_eq!(kinds(&with("crossbar", lower, "shift", none.clone())), [""; 0]);
+    assert_eq!(
+        kinds(&with("input-queued", lower, "uniform", none.clone())),
+        [""; 0]
+    );
+    assert_eq!(kinds(&with("flit", higher, "uniform", none.clone())), [""; 0]);
+    let mixed = serde_json::json!([{ "groups": 0, "model": "flit" }]);
+    assert_eq!(kinds(&with("crossbar", lower, "uniform", mixed)), [""; 0]);
+    let note = &with("input-queued", higher, "uniform", none).summary.notes[0];
+    assert!(
+        note.to_string()
+            .contains("off that of crossbar from a load of 0.7 to 0.8 on"),
+        "{note}"
+    );
+}
+
+#[test]
 fn a_job_without_its_end_is_cut_off() {
     let result = result(|outcome| outcome.jobs[0].finished = false);
     assert_eq!(kinds(&result), ["cut-off"]);

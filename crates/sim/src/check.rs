@@ -47,6 +47,9 @@ pub struct CheckSummary {
     pub routing_is_default: bool,
     /// Number of virtual channels.
     pub virtual_channels: u8,
+    /// The router models and their routers; empty if all routers have one model.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub router_models: Vec<CheckedRouters>,
     /// The jobs.
     pub jobs: Vec<CheckedJob>,
     /// Memory of the idle network, in bytes. Queues and traces need more.
@@ -68,6 +71,17 @@ pub struct CheckSummary {
     pub experiment: serde_json::Value,
 }
 
+/// The routers of one model, if there are several.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckedRouters {
+    /// The model.
+    pub model: String,
+    /// Number of routers, in each plane.
+    pub count: u32,
+    /// Their numbers, such as `0-3, 8`.
+    pub routers: String,
+}
+
 /// One job of a checked experiment.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckedJob {
@@ -83,7 +97,7 @@ pub struct CheckedJob {
 pub fn check(experiment: &Experiment) -> Result<CheckSummary, Error> {
     let network = &experiment.network;
     let topology = network.topology.as_ref();
-    let (deadlock, deadlock_free) = deadlock_freedom(network, network.model.capabilities());
+    let (deadlock, deadlock_free) = deadlock_freedom(network, network.router_models.capabilities());
     Ok(CheckSummary {
         topology: topology.describe(),
         hosts: u64::from(network.hosts()),
@@ -96,6 +110,16 @@ pub fn check(experiment: &Experiment) -> Result<CheckSummary, Error> {
         routing: experiment.routing_name().to_string(),
         routing_is_default: experiment.routing_is_default,
         virtual_channels: network.traffic_classes.all_vcs(),
+        router_models: network
+            .router_models
+            .shares()
+            .into_iter()
+            .map(|(model, count, routers)| CheckedRouters {
+                model: model.name().into(),
+                count,
+                routers,
+            })
+            .collect(),
         jobs: experiment
             .jobs
             .iter()
@@ -176,17 +200,19 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
     let topology = experiment.network.topology.as_ref();
     let network = &experiment.network;
     let vcs = u64::from(network.traffic_classes.all_vcs());
-    let batches =
-        u64::from(network.model.capabilities().reports_credit_waits) * vcs * CreditBatches::BYTES_PER_VC;
+    let batches = u64::from(network.router_models.capabilities().reports_credit_waits)
+        * vcs
+        * CreditBatches::BYTES_PER_VC;
     // The preferred queue of each further traffic class, and the turns.
     let traffic_classes = network.traffic_classes.count();
     let turns = match traffic_classes {
         1 => 0,
         _ => size_of::<ClassTurns>() + (usize::from(traffic_classes) - 1) * size_of::<u32>(),
     };
-    let port = |ports: u64| {
+    let port = |router: RouterId, ports: u64| {
         network
-            .model
+            .router_models
+            .of(router)
             .bytes_per_port(ports, vcs, network.packet_slot() > 0)
             + batches
             + turns as u64
@@ -196,13 +222,16 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
     let shortcuts = Shortcuts::choose(&requested, &Declared::new(network));
     let plan = Plan::new(&experiment.collect, network, shortcuts.tallies.is_on());
     let ports: u64 = (0..topology.routers())
-        .map(|r| u64::from(topology.ports(RouterId(r))))
-        .map(|ports| ports * (port(ports) + link_end) + RouterSampler::bytes(&plan, ports, vcs))
+        .map(|router| (RouterId(router), u64::from(topology.ports(RouterId(router)))))
+        .map(|(router, ports)| {
+            ports * (port(router, ports) + link_end) + RouterSampler::bytes(&plan, ports, vcs)
+        })
         .sum();
     let router = size_of::<crate::lp::router_lp::RouterLp>() as u64;
     let rails = experiment.network.rails.count();
-    let host = crate::lp::host::bytes_with(network.nic, rails, &network.traffic_classes)
-        + 8 * experiment.jobs.len() as u64;
+    let host = |nic| crate::lp::host::bytes_with(nic, rails, &network.traffic_classes);
+    // The hosts of another router model may have other NICs.
+    let host = network.router_models.nics().map(host).max().unwrap_or(0) + 8 * experiment.jobs.len() as u64;
     let host = host + HostSampler::bytes(&plan, u64::from(rails), vcs);
     // State of the kernel per LP: identity, numbering, list heads, counters.
     let per_lp = 64;
@@ -242,6 +271,14 @@ impl fmt::Display for CheckSummary {
             false => "",
         };
         writeln!(f, "routing   {}{default}", self.routing)?;
+        for CheckedRouters {
+            model,
+            count,
+            routers,
+        } in &self.router_models
+        {
+            writeln!(f, "routers   {count} of the model {model}: {routers}")?;
+        }
         if self.rails > 1 {
             let planes = match self.planes {
                 1 => "one plane".to_string(),

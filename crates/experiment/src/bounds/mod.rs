@@ -150,7 +150,7 @@ pub fn bounds(experiment: &Experiment, effort: Effort) -> Option<Bounds> {
     }
     let hosts = network.hosts() as usize;
     let channels = match network.rails.count() {
-        _ if network.model.capabilities().crosses_at_once => Err(AT_ONCE.into()),
+        _ if network.router_models.capabilities().crosses_at_once => Err(AT_ONCE.into()),
         1 => Channels::new(network.topology.as_ref()),
         _ => Err(SEVERAL_RAILS.into()),
     };
@@ -357,7 +357,7 @@ fn spread_evenly(topology: &dyn Topology, channels: &Channels, destinations: usi
 fn capacities_of_nic(network: &NetworkModel) -> (f64, f64) {
     let time = |rate: Rate| rate.serialization(u32::MAX).ps() as f64;
     let link = time(network.links[usize::from(HOST_LINK.0)].rate);
-    let memory = network.nic.memory_rate().map_or(link, time);
+    let memory = network.router_models.memory_rate().map_or(link, time);
     (link / time(network.injection), (link / memory).min(1.0))
 }
 

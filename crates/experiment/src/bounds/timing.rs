@@ -42,7 +42,7 @@ pub fn longest_idle_ps(network: &NetworkModel, bytes: u64) -> u64 {
     let nics = network.nic_injection_delay + network.nic_reception_delay;
     let path = links * latency + nics.ps();
     let packet = payload + network.packet.header;
-    let of_nics = [Some(network.injection), network.nic.memory_rate()];
+    let of_nics = [Some(network.injection), network.router_models.memory_rate()];
     let of_nics = of_nics
         .iter()
         .flatten()
@@ -131,7 +131,7 @@ impl Timing {
             true => HOST_LINK,
             false => add(network.injection),
         };
-        let memory = network.nic.memory_rate().map(add);
+        let memory = network.router_models.memory_rate().map(add);
         Timing {
             packets,
             classes,

@@ -44,7 +44,7 @@ impl<'a> PairHops<'a> {
 
     /// Mean number of links that a packet crosses, injection and ejection included.
     pub fn between(&mut self, from: HostId, to: HostId) -> f64 {
-        if self.network.model.capabilities().crosses_at_once {
+        if self.network.router_models.capabilities().crosses_at_once {
             return 2.0;
         }
         if let Some(hops) = self.known.get(&(from.0, to.0)) {

@@ -71,9 +71,13 @@ impl CpuTime {
 }
 
 fn of_traffic_rate(network: &NetworkModel) -> f64 {
-    match (&network.model, network.routing.oblivious()) {
-        (RouterParameters::Packet(_), Some(_)) => OBLIVIOUS,
-        (RouterParameters::Packet(_), None) => ADAPTIVE,
-        _ => WITH_QUEUES,
+    let is_packet = |model: RouterParameters| matches!(model, RouterParameters::Packet(_));
+    match (
+        network.router_models.all().all(is_packet),
+        network.routing.oblivious(),
+    ) {
+        (true, Some(_)) => OBLIVIOUS,
+        (true, None) => ADAPTIVE,
+        (false, _) => WITH_QUEUES,
     }
 }

@@ -280,11 +280,15 @@ impl Experiment {
         let collect =
             CollectSetting::read(root.section("collect")?, &network, (run.until, run.latest_end()))?;
         // Results without the table do not mention it.
-        if root.has("power") && network.model.capabilities().flits.is_some() {
+        let in_flits = network
+            .router_models
+            .all()
+            .find(|model| model.capabilities().flits.is_some());
+        if let Some(model) = in_flits.filter(|_| root.has("power")) {
             let message = format!(
                 "the energy of links is counted by packet, and the router model \"{}\" moves flits; expected no table \
                  [power], or another network.router.model",
-                network.model.name()
+                model.name()
             );
             return Err(root.error("power", message).into());
         }

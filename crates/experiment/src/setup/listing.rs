@@ -8,8 +8,8 @@ use crate::setup::job_trace::{APPLICATION, FORMATS, JOB_TRACE};
 use crate::setup::network_preset::{HARDWARE, MACHINES, NetworkPreset, PresetValue};
 use crate::setup::schedule::SCHEDULERS;
 use crate::setup::{
-    collect, experiment, job, mapping, network, network_preset, placement, power, rails, sizing,
-    traffic_classes,
+    collect, experiment, job, mapping, network, network_preset, placement, power, rails, router_models,
+    sizing, traffic_classes,
 };
 
 /// One part that an experiment can name, or one of its tables.
@@ -78,6 +78,11 @@ static KEYS: &[(&str, &str, &[&[Parameter]])] = &[
         &[network::LINK_CLASS],
     ),
     ("network.router", "all routers", &[network::ROUTER]),
+    (
+        "network.routers",
+        "routers of another model",
+        &[router_models::ROUTERS],
+    ),
     ("network.nic", "all NICs", &[network::NIC]),
     (
         "network.memory",

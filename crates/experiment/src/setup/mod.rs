@@ -18,6 +18,7 @@ pub mod occupants;
 pub mod placement;
 pub mod power;
 pub mod rails;
+pub mod router_models;
 pub mod schedule;
 pub mod sizing;
 pub mod traffic_classes;

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use config::{Bandwidth, Bytes, DefaultValue, Duration, Parameter, Section, Type, parameters};
 use des::Time;
-use fabric::router::RouterParameters;
-use fabric::{NicArbiter, NicParameters, PacketFormat, Rate, Switching, TrafficClasses};
+use fabric::{NicArbiter, PacketFormat, Rate, Switching, TrafficClasses};
 use routing::{InPlanes, LoadQuantity, LoadScope, Routing};
 use topology::{
     HOST_LINK, HostId, LinkClass, Peer, Planes, Port, RouterId, Shape, Topology, check_bandwidth,
@@ -17,6 +16,7 @@ use crate::setup::model_needs::{
     check_host_vcs, check_limits, check_lookahead, check_model, check_private_part, check_signals,
 };
 use crate::setup::rails::Rails;
+use crate::setup::router_models::{GivenModels, RouterModels};
 use crate::setup::{network_preset, traffic_classes};
 
 /// Topologies give link speeds in the range that rates and delays have.
@@ -140,14 +140,12 @@ pub struct NetworkModel {
     pub traffic_classes: TrafficClasses,
     /// Their names; none if the experiment has no section.
     pub class_names: Vec<String>,
-    /// The router model with its parameters.
-    pub model: RouterParameters,
+    /// The router models with their parameters, and the NIC models beside them.
+    pub router_models: RouterModels,
     /// Time from the departure of a packet's tail until its credit starts back over the cable.
     pub credit_delay: Time,
     /// Sizes of packets.
     pub packet: PacketFormat,
-    /// The NIC model with its parameters.
-    pub nic: NicParameters,
     /// How sources on one host share a NIC port.
     pub nic_arbiter: NicArbiter,
     /// Pipeline latency of a NIC, from the start of a packet until its head is on the cable.
@@ -189,34 +187,36 @@ impl NetworkModel {
         }
         let speeds = read_speeds(section, topology.as_ref())?;
         let router = section.section("router")?.declare(ROUTER);
-        let model = RouterParameters::read(router)?;
-        check_model(router, model, routing.as_ref())?;
+        let given = GivenModels::read(section, plane.topology.as_ref())?;
+        for (section, model) in &given.of {
+            check_model(section, *model, routing.as_ref())?;
+        }
+        given.check_links()?;
         let nic_section = section.section("nic")?.declare(NIC);
-        let nic = NicParameters::read(nic_section, default_nic(model))?;
-        check_signals(nic_section, nic.capabilities(), model)?;
-        let (class_names, traffic_classes) = traffic_classes::read(section, routing.as_ref(), model)?;
-        if model.capabilities().flits.is_some() && traffic_classes.all_vcs() > fabric::router::flit::MOST_VCS
-        {
-            let message = format!(
-                "{} virtual channels of a port; expected at most {} with this router model",
-                traffic_classes.all_vcs(),
-                fabric::router::flit::MOST_VCS
-            );
-            return Err(router.error("vc_copies", message));
+        let router_models = given.with_nics(nic_section)?;
+        for (model, nic) in router_models.all().zip(router_models.nics()) {
+            check_signals(nic_section, nic.capabilities(), model)?;
         }
-        if model
-            .capabilities()
-            .flits
-            .is_some_and(|flits| flits.vcs_by_next_output)
-        {
-            check_lookahead(router, (topology.as_ref(), routing.as_ref()), &traffic_classes)?;
-        }
-        if model
-            .capabilities()
-            .flits
-            .is_some_and(|flits| flits.host_vcs_by_routing)
-        {
-            check_host_vcs(router, (topology.as_ref(), routing.as_ref()))?;
+        let (class_names, traffic_classes) = traffic_classes::read(section, routing.as_ref(), &given.of)?;
+        for (section, model) in &given.of {
+            let Some(flits) = model.capabilities().flits else {
+                continue;
+            };
+            if traffic_classes.all_vcs() > fabric::router::flit::MOST_VCS {
+                let message = format!(
+                    "{} virtual channels of a port; expected at most {} with this router model",
+                    traffic_classes.all_vcs(),
+                    fabric::router::flit::MOST_VCS
+                );
+                return Err(router.error("vc_copies", message));
+            }
+            let topology_and_routing = (topology.as_ref(), routing.as_ref());
+            if flits.vcs_by_next_output {
+                check_lookahead(section, topology_and_routing, &traffic_classes)?;
+            }
+            if flits.host_vcs_by_routing {
+                check_host_vcs(section, topology_and_routing)?;
+            }
         }
         let delays = read_delays(section, topology.as_ref())?;
         let credit_delay: Duration = router.get("credit_delay")?;
@@ -237,17 +237,21 @@ impl NetworkModel {
             payload: packet.bytes as u32,
             header: header.bytes as u32,
         };
-        check_limits(router, model.packet_limits(), packet.largest())?;
+        for (section, model) in &given.of {
+            check_limits(section, model.packet_limits(), packet.largest())?;
+        }
         let buffers = read_buffers(
             section,
             topology.as_ref(),
             (routing.as_ref(), traffic_classes),
             packet,
-            (model.capabilities().switching, nic.capabilities().switching),
-            model.capabilities().flits.map(|flits| flits.bytes),
+            router_models.needed_space(),
+            router_models.capabilities().flits.map(|flits| flits.bytes),
         )?;
-        let private_part = model.capabilities().flits.and_then(|flits| flits.private_part);
-        check_private_part(router, private_part, &buffers, traffic_classes)?;
+        for (section, model) in &given.of {
+            let private_part = model.capabilities().flits.and_then(|flits| flits.private_part);
+            check_private_part(section, private_part, &buffers, traffic_classes)?;
+        }
         let routing_and_classes = (routing.as_ref(), traffic_classes);
         check_detours(section, topology.as_ref(), routing_and_classes, &buffers)?;
         let links = speeds.into_iter().zip(buffers).zip(delays);
@@ -284,8 +288,7 @@ impl NetworkModel {
             links,
             traffic_classes,
             class_names,
-            model,
-            nic,
+            router_models,
             credit_delay: Time(credit_delay.ps),
             packet,
             nic_injection_delay: nic_delay("nic_injection_delay")?,
@@ -372,28 +375,21 @@ impl NetworkModel {
     /// Time from the start of a packet onto a link of this class until the router at its end handles its head: the
     /// cable, and the pipeline unless the model applies that itself.
     #[inline]
-    pub fn until_handled(&self, class: LinkClass) -> Time {
+    pub fn until_handled(&self, class: LinkClass, router: RouterId) -> Time {
         let link = &self.links[usize::from(class.0)];
-        match self.model.capabilities().own_pipeline {
+        match self.router_models.capabilities_of(router).own_pipeline {
             true => link.latency,
             false => link.to_router(),
         }
     }
 
-    /// Bytes that the departure of a packet of this size puts onto a link: all, or those of its head, or of its tail on
-    /// the way to a host.
-    pub fn departing_bytes(&self, packet: u32, to_host: bool) -> u32 {
-        match self.model.capabilities().flits.map(|flits| flits.bytes) {
-            None => packet,
-            Some(flit) if to_host => packet - (packet.div_ceil(flit).max(1) - 1) * flit,
-            Some(flit) => packet.min(flit),
-        }
-    }
-
     /// Shortest time from the start of a packet until a router handles it.
     pub fn nearest_router(&self) -> Time {
-        let classes = (0..self.links.len()).map(|class| LinkClass(class as u8));
-        let times = classes.map(|class| self.until_handled(class));
+        let has_own = self.router_models.capabilities().own_pipeline;
+        let times = self.links.iter().map(|link| match has_own {
+            true => link.latency,
+            false => link.to_router(),
+        });
         times.min().expect("hosts have links")
     }
 
@@ -405,19 +401,6 @@ impl NetworkModel {
             .map(|l| l.latency)
             .min()
             .expect("hosts have links")
-    }
-}
-
-/// The NIC model of experiments that name none: one that understands the signals of the router model, if there are any.
-fn default_nic(model: RouterParameters) -> &'static str {
-    let understands = |nic: &fabric::nic::NicModelKind| nic.capabilities.signals_of == Some(model.name());
-    let all = fabric::nic::MODELS;
-    match all
-        .iter()
-        .find(|nic| model.capabilities().signals_to_hosts && understands(nic))
-    {
-        Some(nic) => nic.name,
-        None => fabric::nic::DEFAULT_MODEL,
     }
 }
 

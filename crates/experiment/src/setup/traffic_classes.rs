@@ -26,10 +26,10 @@ pub const TRAFFIC_CLASS: &[Parameter] = parameters! {
 pub fn read(
     network: &Section,
     routing: &dyn Routing,
-    model: RouterParameters,
+    models: &[(&Section, RouterParameters)],
 ) -> Result<(Vec<String>, TrafficClasses), config::Error> {
     let router = network.section("router")?;
-    let vcs = (routing.vcs(), read_copies(router, routing, model)?);
+    let vcs = (routing.vcs(), read_copies(router, routing, models)?);
     if !network.has("traffic_class") {
         let classes = TrafficClasses::new(vcs, &[(1, 0)]);
         return Ok((
@@ -66,13 +66,15 @@ pub fn read(
     let classes =
         TrafficClasses::new(vcs, &classes).map_err(|message| network.error("traffic_class", message))?;
     if !classes.is_one() {
-        require(
-            router,
-            model,
-            |has| has.traffic_classes,
-            "cannot let one traffic class go before another",
-            "at most one table [[network.traffic_class]]",
-        )?;
+        for (section, model) in models {
+            require(
+                section,
+                *model,
+                |has| has.traffic_classes,
+                "cannot let one traffic class go before another",
+                "at most one table [[network.traffic_class]]",
+            )?;
+        }
     }
     Ok((names, classes))
 }
@@ -84,7 +86,7 @@ pub fn read(
 fn read_copies(
     router: &Section,
     routing: &dyn Routing,
-    model: RouterParameters,
+    models: &[(&Section, RouterParameters)],
 ) -> Result<u8, config::Error> {
     let copies: i64 = router.get(VC_COPIES)?;
     let in_range = u8::try_from(copies).ok().filter(|copies| *copies >= 1);
@@ -100,13 +102,15 @@ fn read_copies(
                        routing without bubbles";
         return Err(router.error(VC_COPIES, message));
     }
-    require(
-        router,
-        model,
-        |has| has.vc_copies,
-        "makes no choice among copies of virtual channels",
-        "vc_copies = 1",
-    )?;
+    for (section, model) in models {
+        require(
+            section,
+            *model,
+            |has| has.vc_copies,
+            "makes no choice among copies of virtual channels",
+            "vc_copies = 1",
+        )?;
+    }
     Ok(copies)
 }
 

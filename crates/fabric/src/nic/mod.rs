@@ -118,6 +118,14 @@ macro_rules! nic_models {
             pub fn read(section: &Section, default: &str) -> Result<NicParameters, config::Error> {
                 let names: Vec<&str> = MODELS.iter().map(|model| model.name).collect();
                 let name = section.choice_or("model", default, &names)?;
+                NicParameters::read_named(section, name)
+            }
+
+            /// Reads the parameters of the model with a name, which the section does not give.
+            ///
+            /// # Errors
+            /// A parameter is wrong.
+            pub fn read_named(section: &Section, name: &str) -> Result<NicParameters, config::Error> {
                 $(if name == <$module::$model<()> as NicModel>::MODEL.name {
                     section.declare(<$module::$model<()> as NicModel>::MODEL.parameters);
                     return <$module::$model<()> as NicModel>::read(section).map(NicParameters::$name);

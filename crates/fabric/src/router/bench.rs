@@ -90,6 +90,7 @@ pub(super) fn ports(credits: u32) -> [PortSetting; 4] {
         credits,
         pipeline: Time::ZERO,
         cable: Time::ZERO,
+        whole_packets: false,
     };
     let slow = port(false, SLOW);
     [slow, slow, slow, port(true, 2 * SLOW)]

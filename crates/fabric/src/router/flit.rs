@@ -249,6 +249,8 @@ const ASLEEP: u64 = u64::MAX;
 pub enum FlitTimer {
     /// The middle of a cycle.
     Cycle,
+    /// The next flit is there of a packet that a router without flits sends: its port and VC, and the flits after it.
+    Flit(u16, u8, u32),
 }
 
 /// A flit on a link that is no head.
@@ -340,6 +342,8 @@ struct FlitPort {
     /// The same in cycles.
     flit_cycles: u64,
     to_host: bool,
+    /// Whether the router at the far end sends and takes whole packets: see [`joined_after`].
+    whole_packets: bool,
     /// From a flit's arrival at the far end of the cable until it is in the buffer.
     pipeline: Time,
     /// Cycles from the one in which a flit leaves for a host until its credit counts.
@@ -400,6 +404,13 @@ pub enum StageOfBatches {
 }
 
 const _: () = assert!(size_of::<FlitUndo>() <= 24);
+
+/// When a router without flits handles a packet, from the arrival of the tail's first bit: it takes the packet as one
+/// that has come at the rate of the link, with this tail. So its head came earlier, and it has been in the pipeline
+/// since then. A pipeline that is shorter than that begins with the tail.
+pub fn joined_after(pipeline: Time, flit: Time, flits: u32) -> Time {
+    pipeline.saturating_sub(Time(flit.ps() * u64::from(flits.max(1) - 1)))
+}
 
 /// One router.
 #[derive(Clone, Debug)]
@@ -701,6 +712,29 @@ impl FlitRouter {
             self.set_bits(index);
             self.wake(now, out);
         }
+    }
+
+    /// So many flits of a packet come at the rate of their link.
+    fn await_flits<O: RouterOutputs<FlitRouter>>(&self, (port, vc): (u16, u8), flits: u32, out: &mut O) {
+        if flits > 0 {
+            let flit = self.ports[usize::from(port)].flit;
+            out.timer(FlitTimer::Flit(port, vc, flits - 1), flit);
+        }
+    }
+
+    /// Bytes of a flit as the link of a port counts them for credits: beside a router without flits, those of the
+    /// packet.
+    fn counted_bytes(&self, port: u16, packet: &Packet, is_tail: bool) -> u32 {
+        match is_tail && self.ports[usize::from(port)].whole_packets {
+            true => packet.bytes - (self.flits_of(packet) - 1) * self.parameters.flit,
+            false => self.parameters.flit,
+        }
+    }
+
+    /// Whether the far end of a port gets a packet with its tail, and not with its head.
+    fn sends_with_tail(&self, port: u16) -> bool {
+        let port = &self.ports[usize::from(port)];
+        port.to_host || port.whole_packets
     }
 
     /// The first packet of an input VC is routed, from a step on. It has a place among those of that step.
@@ -1249,6 +1283,7 @@ impl RouterModel for FlitRouter {
                 flit,
                 flit_cycles: clock.cycles(flit).max(1),
                 to_host: port.to_host,
+                whole_packets: port.whole_packets,
                 pipeline: port.pipeline,
                 host_loop: 2 * cable + clock.cycles(setup.credit_delay),
                 far: port.credits,
@@ -1363,6 +1398,9 @@ impl RouterModel for FlitRouter {
             out.observe(packet, (0, 0), CrossbarObservation::Arrived);
         }
         self.take_flit(now, index, out);
+        if self.ports[usize::from(input)].whole_packets {
+            self.await_flits((input, vc), self.flits_of(&packet) - 1, out);
+        }
         if is_first {
             let step = steps_before(self.parameters.speedup, self.clock.after(now));
             self.begin_packet(now, (index, step, FROM_LINK + u32::from(input)), context, out);
@@ -1407,6 +1445,10 @@ impl RouterModel for FlitRouter {
     ) {
         match timer {
             FlitTimer::Cycle => self.run_cycle(now, context, out),
+            FlitTimer::Flit(port, vc, after) => {
+                self.await_flits((port, vc), after, out);
+                self.take_flit(now, self.index(port, vc), out);
+            }
         }
     }
 
@@ -1496,15 +1538,30 @@ impl RouterModel for FlitRouter {
     fn for_each_held(&self, see: &mut dyn FnMut(Holding)) {
         for (index, input) in self.inputs.iter().enumerate() {
             let (port, vc) = self.port_of(index);
-            let to_host = self.ports[usize::from(input.output)].to_host;
+            let with_tail = self.sends_with_tail(input.output);
+            // A packet from a router without flits has taken the space of all of it.
+            let mut whole = 0;
             for (place, packet) in self.pool.iter(self.buffers[index]).enumerate() {
-                if place > 0 || input.sent == 0 || to_host {
+                if place > 0 || input.sent == 0 || with_tail {
                     see(Holding::Packet(packet.packet));
                 }
+                whole += packet.packet.bytes;
             }
-            if input.flits > 0 {
-                let bytes = input.flits.saturating_mul(self.parameters.flit);
+            let left = input.sent.saturating_mul(self.parameters.flit);
+            let bytes = match self.ports[usize::from(port)].whole_packets {
+                true => whole.saturating_sub(left),
+                false => input.flits.saturating_mul(self.parameters.flit),
+            };
+            if bytes > 0 {
                 see(Holding::Input { port, vc, bytes });
+            }
+            // A packet for a router without flits is with its tail, and has taken the space of the flits before.
+            if self.ports[usize::from(input.output)].whole_packets && input.sent > 0 {
+                see(Holding::Output {
+                    port: input.output,
+                    vc: input.vc,
+                    bytes: left,
+                });
             }
         }
     }

@@ -622,6 +622,7 @@ fn run(case: &Case) -> Vec<Happened> {
                         credits: buffer,
                         pipeline: Time::ZERO,
                         cable: Time(end.map_or(0, |end| end.2) * CYCLE),
+                        whole_packets: false,
                     }
                 })
                 .collect();

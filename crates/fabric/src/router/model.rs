@@ -50,6 +50,9 @@ pub struct PortSetting {
     pub pipeline: Time,
     /// Latency of its cable.
     pub cable: Time,
+    /// For a model that moves flits ([`RouterCapabilities::flits`]): whether the router at the far end sends and takes
+    /// whole packets. Credits of the link then count the bytes of packets.
+    pub whole_packets: bool,
 }
 
 /// The settings from which a router of any model is built.
@@ -327,6 +330,21 @@ pub trait RouterOutputs<M: RouterModel>: Journal<M::Undo> {
     /// ([`RouterCapabilities::stores_packets`]). A model that does not know the time of the tail
     /// sends [`RouterModel::Signal`]s between routers, and calls this for a host when the tail leaves.
     fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time);
+
+    /// The tail of a packet starts onto the link of `port` after `wait` and leaves `serialization` later, behind all
+    /// other flits. The router at the far end takes whole packets, and handles it `after` the arrival of the tail's
+    /// first bit ([`PortSetting::whole_packets`]).
+    fn depart_with_tail(
+        &mut self,
+        port: u16,
+        vc: u8,
+        packet: Packet,
+        (wait, serialization): (Time, Time),
+        after: Time,
+    ) {
+        let _ = after;
+        self.depart(port, vc, packet, wait, serialization);
+    }
 
     /// After this span, `bytes` bytes of the buffer of input `port`, VC `vc` become free.
     fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time);

@@ -180,6 +180,7 @@ fn a_reserved_packet_has_its_credits_from_routing_on() {
         to_host: false,
         credits: 150,
         pipeline: Time::ZERO,
+        whole_packets: false,
     };
     let mut bench = {
         let ports = [port(SLOW), port(2 * SLOW), port(2 * SLOW)];

@@ -1,9 +1,12 @@
 //! The router models `packet` and `output-queued` are optimistic near saturation.
 
 use super::{Note, Severity, saturated};
-use crate::{RunResult, Table, show};
+use crate::{RunResult, Table, only_router_model, show};
 
 pub(super) const NAME: &str = "near-saturation";
+
+/// The router models that can have the note.
+pub(super) const MODELS: [&str; 2] = ["packet", "output-queued"];
 
 /// Busy share from which on there is a note: that of the link with one in twenty above it. The single busiest link of a
 /// large network is busy by chance, and the mean of a class misses patterns that load few links. The latency of BookSim
@@ -26,8 +29,7 @@ const OFF_AT_SPEEDUP_2: [f64; 2] = [0.38, 0.65];
 pub(super) fn find(result: &RunResult) -> Vec<Note> {
     let summary = &result.summary;
     let traffic = || summary.jobs.iter().filter(|job| job.traffic.is_some());
-    let model = summary.experiment["network"]["router"]["model"].as_str();
-    let Some(model @ ("packet" | "output-queued")) = model else {
+    let Some(model) = only_router_model(summary).filter(|model| MODELS.contains(model)) else {
         return Vec::new();
     };
     // Without measured packets there is no latency that could be wrong.

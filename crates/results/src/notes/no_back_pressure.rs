@@ -1,14 +1,14 @@
 //! Adaptive routing chooses between minimal paths and detours in a router model without back pressure.
 
 use super::{Note, Severity};
-use crate::RunResult;
+use crate::{RunResult, only_router_model};
 
 pub(super) const NAME: &str = "no-back-pressure";
 
 /// One note if routing compares the loads of minimal paths and detours under the model `output-queued`.
 pub(super) fn find(result: &RunResult) -> Vec<Note> {
     let summary = &result.summary;
-    let model = summary.experiment["network"]["router"]["model"].as_str();
+    let model = only_router_model(summary);
     if model != Some("output-queued") || summary.network.detour_load_bytes.is_none() {
         return Vec::new();
     }

@@ -1,14 +1,16 @@
 //! Nothing contends between routers.
 
 use super::{Note, Severity};
-use crate::RunResult;
+use crate::{RunResult, only_router_model};
 
 pub(super) const NAME: &str = "no-contention";
 
+/// The router model that has the note.
+pub(super) const MODEL: &str = "analytic";
+
 /// One note under the router model `analytic`.
 pub(super) fn find(result: &RunResult) -> Vec<Note> {
-    let model = result.summary.experiment["network"]["router"]["model"].as_str();
-    if model != Some("analytic") {
+    if only_router_model(&result.summary) != Some(MODEL) {
         return Vec::new();
     }
     vec![Note {

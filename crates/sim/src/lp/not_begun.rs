@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use des::{Event, Time};
 use experiment::NetworkModel;
 use fabric::Packet;
+use fabric::router::flit::joined_after;
 use foldhash::fast::FixedState;
 use topology::{Peer, Port, RouterId};
 
 use crate::lp::net_event::NetEvent;
-use crate::lp::wiring::{LpIdentity, Numbering};
+use crate::lp::wiring::{DepartingPart, LpIdentity, Numbering};
 
 /// Packets and bytes whose link reservation begins after the end of the run, by router and port.
 pub type NotBegun = HashMap<(RouterId, Port), (u64, u64), FixedState>;
@@ -24,11 +25,10 @@ pub fn not_begun(
 ) -> NotBegun {
     let mut not_begun = NotBegun::default();
 
-    for Reservation { router, port, packet } in late_reservations(network, numbering, pending, end) {
-        let (packets, bytes) = not_begun.entry((router, port)).or_default();
+    for late in late_reservations(network, numbering, pending, end) {
+        let (packets, bytes) = not_begun.entry((late.router, late.port)).or_default();
         *packets += 1;
-        let to_host = matches!(network.topology.peer(router, port), Peer::Host(_));
-        *bytes += u64::from(network.departing_bytes(packet.bytes, to_host));
+        *bytes += u64::from(late.part.bytes(network, late.packet.bytes));
     }
     not_begun
 }
@@ -41,6 +41,8 @@ pub struct Reservation {
     pub port: Port,
     /// The packet.
     pub packet: Packet,
+    /// What of it begins then.
+    pub part: DepartingPart,
 }
 
 /// The reservations of links of routers that begin at the end of the run or later.
@@ -68,13 +70,29 @@ pub fn late_reservations(
         let link_end = numbering
             .link_end(network, router, from)
             .expect("a packet came through it");
-        let flits = network.model.capabilities().flits;
-        let bytes = flits.map_or(packet.bytes, |flits| flits.bytes);
-        let start = event.time - link_end.delay(network.rate(router, from).serialization(bytes));
+        let part = link_end.departing();
+        let (rate, flit) = (network.rate(router, from), network.router_models.flit());
+        let delay = match (part, flit) {
+            (DepartingPart::Tail, Some(flit)) if link_end.joins_flits() => {
+                let link = &network.links[usize::from(link_end.class.0)];
+                link.latency
+                    + joined_after(
+                        link.router_delay,
+                        rate.serialization(flit),
+                        packet.bytes.div_ceil(flit),
+                    )
+            }
+            (DepartingPart::Head | DepartingPart::Tail, Some(flit)) => {
+                link_end.delay(rate.serialization(flit))
+            }
+            _ => link_end.delay(rate.serialization(packet.bytes)),
+        };
+        let start = event.time - delay;
         (start >= end).then_some(Reservation {
             router,
             port: from,
             packet,
+            part,
         })
     })
 }

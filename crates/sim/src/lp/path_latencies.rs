@@ -63,8 +63,9 @@ impl PathLatencies {
         let (mut sum, mut count) = (0u128, 0u128);
         for router in (0..routers).map(RouterId) {
             for port in (0..topology.ports(router)).map(Port) {
-                if let Peer::Router(..) = topology.peer(router, port) {
-                    sum += u128::from(network.until_handled(topology.link_class(router, port)).ps());
+                if let Peer::Router(far, _) = topology.peer(router, port) {
+                    let class = topology.link_class(router, port);
+                    sum += u128::from(network.until_handled(class, far).ps());
                     count += 1;
                 }
             }
@@ -122,7 +123,7 @@ fn row_of(
             if row[next.0 as usize] == none {
                 let class = topology.link_class(router, port);
                 heap.push(Reverse((
-                    latency + network.until_handled(class),
+                    latency + network.until_handled(class, next),
                     links.saturating_add(1),
                     far.saturating_add(u8::from(is_far(class))),
                     next.0,

@@ -67,8 +67,15 @@ impl RouterLp {
         let network = &simulation.network;
         let topology = network.topology.as_ref();
         let vcs = network.traffic_classes.all_vcs();
+        let models = &network.router_models;
+        let has_flits = |router| models.capabilities_of(router).flits.is_some();
+        let joins = |port| match topology.peer(router, Port(port)) {
+            Peer::Router(far, _) => has_flits(router) && !has_flits(far),
+            Peer::Host(_) | Peer::Unwired => false,
+        };
         let ports: Vec<PortSetting> = (0..topology.ports(router))
             .map(|port| PortSetting {
+                whole_packets: joins(port),
                 rate: network.rate(router, Port(port)),
                 to_host: matches!(topology.peer(router, Port(port)), Peer::Host(_)),
                 credits: network.buffer_of_vc(topology.link_class(router, Port(port))),
@@ -88,7 +95,7 @@ impl RouterLp {
             measured: simulation.measured,
         };
         RouterLp {
-            router: Router::new(&setup, network.model),
+            router: Router::new(&setup, network.router_models.of(router)),
             link_ends: (0..topology.ports(router))
                 .map(|port| {
                     let link_end = simulation.numbering.link_end(network, router, Port(port))?;
@@ -427,6 +434,37 @@ impl<C: Context<Simulation>, M: Registered> RouterOutputs<M> for Outputs<'_, '_,
     #[inline(always)]
     fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
         self.0.return_credit(port, vc, bytes, after);
+    }
+
+    fn depart_with_tail(
+        &mut self,
+        port: u16,
+        vc: u8,
+        mut packet: Packet,
+        (wait, serialization): (Time, Time),
+        after: Time,
+    ) {
+        let adapter = &mut self.0;
+        adapter.parts = 0;
+        let link_end = adapter.link_end(port);
+        let facts = RouterDepartureFacts {
+            port,
+            wait,
+            serialization,
+        };
+        adapter
+            .collection
+            .departed(adapter.simulation, &link_end, &packet, facts, adapter.context);
+        if !packet.standalone() && link_end.is_far() {
+            packet.count_far_link();
+        }
+        let event = NetEvent::PacketArrived {
+            port: link_end.port,
+            vc,
+            packet,
+        };
+        let cable = link_end.cable(&adapter.simulation.network);
+        adapter.context.send(link_end.lp, wait + cable + after, event);
     }
 
     #[inline]

@@ -88,7 +88,7 @@ impl Simulation {
             occupants: HostOccupants::new(&experiment.jobs, experiment.network.rails.hosts()),
             numbering: Arc::new(Numbering::new(&experiment.network)),
             hop_latency: HopLatency::new(&experiment.network),
-            path_latencies: (experiment.network.model.capabilities().crosses_at_once)
+            path_latencies: (experiment.network.router_models.capabilities().crosses_at_once)
                 .then(|| PathLatencies::new(&experiment.network)),
             measured: experiment.run.measured(),
             packet_header: experiment.network.packet.header,

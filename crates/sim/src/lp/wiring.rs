@@ -43,6 +43,31 @@ const TO_HOST: u8 = 1;
 const FAR: u8 = 2;
 const SLOW: u8 = 4;
 const WITH_TAIL: u8 = 8;
+const IN_FLITS: u8 = 16;
+const TO_WHOLE: u8 = 32;
+
+/// What the departure of a packet from a router puts onto a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DepartingPart {
+    /// The packet.
+    Whole,
+    /// The head flit.
+    Head,
+    /// The tail, behind all other flits: the far end takes whole packets.
+    Tail,
+}
+
+impl DepartingPart {
+    /// Bytes of this part of a packet.
+    pub fn bytes(self, network: &NetworkModel, packet: u32) -> u32 {
+        let flit = network.router_models.flit().unwrap_or(packet);
+        match self {
+            DepartingPart::Whole => packet,
+            DepartingPart::Head => packet.min(flit),
+            DepartingPart::Tail => packet - (packet.div_ceil(flit).max(1) - 1) * flit,
+        }
+    }
+}
 
 impl LinkEnd {
     /// Whether the far end is a host.
@@ -63,6 +88,20 @@ impl LinkEnd {
     #[inline]
     pub fn is_far(&self) -> bool {
         self.flags.0 & FAR != 0
+    }
+
+    /// What a departure puts onto the link.
+    pub fn departing(&self) -> DepartingPart {
+        match self.flags.0 {
+            flags if flags & IN_FLITS == 0 => DepartingPart::Whole,
+            flags if flags & (TO_HOST | TO_WHOLE) != 0 => DepartingPart::Tail,
+            _ => DepartingPart::Head,
+        }
+    }
+
+    /// Whether flits become whole packets at the router at the far end.
+    pub fn joins_flits(&self) -> bool {
+        self.flags.0 & TO_WHOLE != 0
     }
 
     /// Whether the link is slower than those of hosts.
@@ -147,6 +186,8 @@ impl Numbering {
     /// The far end of the cable at a router's port; `None` without a cable.
     pub fn link_end(&self, network: &NetworkModel, router: RouterId, port: Port) -> Option<LinkEnd> {
         let topology = network.topology.as_ref();
+        let moves_flits = network.router_models.capabilities_of(router).flits.is_some();
+        let in_flits = if moves_flits { IN_FLITS } else { 0 };
         match topology.peer(router, port) {
             Peer::Unwired => None,
             Peer::Host(end_point) => {
@@ -156,11 +197,11 @@ impl Numbering {
                     lp: self.host(host),
                     port: rail as u16,
                     class: topology::HOST_LINK,
-                    flags: LinkFlags(TO_HOST),
+                    flags: LinkFlags(TO_HOST | in_flits),
                     arrival: latency + network.nic_reception_delay,
-                    credit: match network.model.capabilities().flits {
-                        None => latency + network.credit_delay,
-                        Some(_) => latency,
+                    credit: match moves_flits {
+                        false => latency + network.credit_delay,
+                        true => latency,
                     },
                 })
             }
@@ -173,16 +214,21 @@ impl Numbering {
                 } else {
                     0
                 };
-                let with_tail = match network.model.capabilities().stores_packets {
+                let far_model = network.router_models.capabilities_of(far);
+                let with_tail = match far_model.stores_packets {
                     true => WITH_TAIL,
+                    false => 0,
+                };
+                let to_whole = match moves_flits && far_model.flits.is_none() {
+                    true => TO_WHOLE,
                     false => 0,
                 };
                 Some(LinkEnd {
                     lp: self.router(far),
                     port: far_port.0,
                     class,
-                    flags: LinkFlags(slow | with_tail),
-                    arrival: network.until_handled(class),
+                    flags: LinkFlags(slow | with_tail | in_flits | to_whole),
+                    arrival: network.until_handled(class, far),
                     credit: link.latency + network.credit_delay,
                 })
             }
@@ -198,7 +244,7 @@ impl Numbering {
             port: port.0,
             class: topology::HOST_LINK,
             flags: LinkFlags(0),
-            arrival: network.nic_injection_delay + network.until_handled(topology::HOST_LINK),
+            arrival: network.nic_injection_delay + network.until_handled(topology::HOST_LINK, router),
             credit: link.latency + network.credit_delay,
         }
     }

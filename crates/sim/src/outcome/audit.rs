@@ -95,7 +95,13 @@ impl Ledgers<'_> {
             (LpIdentity::Router(router), NetEvent::PacketArrived { port, vc, packet }) => {
                 self.packets += 1;
                 if simulation.path_latencies.is_none() {
-                    let flits = simulation.network.model.capabilities().flits;
+                    let models = &simulation.network.router_models;
+                    // A head between routers with flits, or from their hosts, has taken the space of one.
+                    let flits_of = |router| models.capabilities_of(router).flits;
+                    let flits = match simulation.numbering.identity(event.source) {
+                        LpIdentity::Router(source) if flits_of(source).is_none() => None,
+                        _ => flits_of(router),
+                    };
                     self.take(
                         router,
                         *port,
@@ -154,7 +160,7 @@ fn check_credits(simulation: &Simulation, lps: &Lps<NetworkLp>, used_space: &Buf
             "{what}, VC {vc}: {credits} B of credits and {used} B in use do not add up to {capacity} B"
         )))
     };
-    let has_credits = simulation.network.model.capabilities().takes_credits;
+    let has_credits = simulation.network.router_models.capabilities().takes_credits;
     for router in (0..topology.routers()).map(RouterId).filter(|_| has_credits) {
         let state = &router_lp(router)?.router;
         for port in 0..topology.ports(router) {
@@ -174,7 +180,7 @@ fn check_credits(simulation: &Simulation, lps: &Lps<NetworkLp>, used_space: &Buf
         for rail in 0..simulation.network.rails.count() {
             let (router, port) = simulation.network.attachment(host, rail);
             let what = || format!("injection link of host {} rail {rail}", host.0);
-            let injected_into = |class| match simulation.network.model.capabilities().flits {
+            let injected_into = |class| match simulation.network.router_models.capabilities_of(router).flits {
                 None => classes.copies_of(class, 0),
                 Some(_) => classes.vcs_of(class),
             };

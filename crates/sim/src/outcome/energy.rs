@@ -257,8 +257,9 @@ fn late(state: &FinalState<'_>) -> BTreeMap<RouterId, Late> {
         network, numbering, ..
     } = state.simulation;
     let mut late: BTreeMap<RouterId, Late> = BTreeMap::new();
-    for Reservation { router, port, packet } in
-        late_reservations(network, numbering, state.pending, state.end)
+    for Reservation {
+        router, port, packet, ..
+    } in late_reservations(network, numbering, state.pending, state.end)
     {
         let class = usize::from(network.topology.link_class(router, port).0);
         let time = network.rate(router, port).serialization(packet.bytes);

@@ -55,7 +55,7 @@ pub fn links(network: &NetworkModel) -> impl Iterator<Item = LinkEntry<'_>> {
         }
     });
     let names = topology.link_classes();
-    let at_once = network.model.capabilities().crosses_at_once;
+    let at_once = network.router_models.capabilities().crosses_at_once;
     let ports =
         |router| (0..topology.ports(RouterId(router))).map(move |port| (RouterId(router), Port(port)));
     let others = (0..topology.routers()).flat_map(ports);

@@ -265,6 +265,7 @@ until = "100 us"
         },
         links: network.links.clone(),
         class_names: network.class_names.clone(),
+        router_models: network.router_models.clone(),
         ..*network
     };
     let proof = prove_deadlock_free(network.topology.as_ref(), network.routing.as_ref(), 1_000_000);

@@ -27,6 +27,7 @@ mod job_trace;
 mod jobs;
 mod machines;
 mod memory;
+mod mixed_routers;
 mod mpi_presets;
 mod mpi_semantics;
 mod mutated_input;

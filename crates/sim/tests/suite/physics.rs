@@ -156,7 +156,7 @@ fn zero_load_latency(network: &NetworkModel, links: &[LinkSetting], bytes: u32) 
 }
 
 /// MPI without overheads and headers sends exactly the bytes of its messages.
-fn bare_mpi() -> mpi::MpiSettings {
+pub fn bare_mpi() -> mpi::MpiSettings {
     mpi::MpiSettings {
         eager_threshold: 1 << 40,
         send_overhead: Time::ZERO,

@@ -11,7 +11,7 @@ use crate::waits::{CrossbarCrossing, CrossbarDeparture, CrossbarObservation};
 
 use super::{
     BodyFlit, BufferedPacket, DRAINING, FREE, FlitPort, FlitPortState, FlitRouter, FlitStage, FlitUndo,
-    InputVc, StageOfBatches, Work, cycle_of,
+    InputVc, StageOfBatches, Work, cycle_of, joined_after,
 };
 
 impl FlitRouter {
@@ -77,12 +77,14 @@ impl FlitRouter {
             (*credit_free, *credit_step) = (cycle.max(*credit_free) + 1, step);
         }
         let leaves = *credit_free - 1;
-        out.credit(port, vc, flit, self.clock.end(leaves) - now);
+        let freed = self.counted_bytes(port, &packet, is_tail);
+        out.credit(port, vc, freed, self.clock.end(leaves) - now);
 
         // It takes a credit of the buffer behind the link.
         let output = self.index(to, to_vc);
         self.note_output(output, out);
-        self.outputs[output].credits = self.outputs[output].credits.wrapping_sub(flit);
+        let taken = self.counted_bytes(to, &packet, is_tail);
+        self.outputs[output].credits = self.outputs[output].credits.wrapping_sub(taken);
         let class = self.classes.of_vc(to_vc);
         let first_copy = self.counted_at(to, class, self.classes.routing_vc(to_vc));
         self.note_output(first_copy, out);
@@ -103,8 +105,8 @@ impl FlitRouter {
             true => packet.bytes - (self.flits_of(&packet) - 1) * flit,
             false => flit,
         };
-        // A router gets a packet with its head, a host with its tail: there it counts.
-        let departs = if self.ports[usize::from(to)].to_host {
+        // A router with flits gets a packet with its head, others and hosts with its tail: there it counts.
+        let departs = if self.sends_with_tail(to) {
             is_tail
         } else {
             is_head
@@ -122,23 +124,32 @@ impl FlitRouter {
         if departs && out.tracks_waits() {
             self.observe_departure((index, &held), (crossed, wait), out);
         }
+        let flits = self.flits_of(&packet);
         let FlitPort {
             flit: on_link,
             to_host,
+            whole_packets,
             pipeline,
             host_loop,
             state,
             ..
         } = &mut self.ports[usize::from(to)];
+        // The rest of the last flit takes no credit, which would take it off the load.
+        state.load = state.load.wrapping_sub(u64::from(flit - taken));
         if departs {
             state.requested = state.requested.wrapping_sub(1);
         }
-        let (on_link, pipeline, to_host) = (*on_link, *pipeline, *to_host);
+        let (on_link, pipeline, to_host, to_whole) = (*on_link, *pipeline, *to_host, *whole_packets);
         if to_host {
             state.load = state.load.wrapping_sub(u64::from(flit));
             state.at_host.push_back((start + *host_loop, to_vc));
             if is_tail {
                 out.depart(to, to_vc, packet.on_next_link(), wait, on_link);
+            }
+        } else if to_whole {
+            if is_tail {
+                let after = joined_after(pipeline, on_link, flits);
+                out.depart_with_tail(to, to_vc, packet.on_next_link(), (wait, on_link), after);
             }
         } else if is_head {
             out.depart(to, to_vc, packet.on_next_link(), wait, on_link);
@@ -174,7 +185,7 @@ impl FlitRouter {
         let packet = held.packet.on_next_link();
         let port = &self.ports[usize::from(output)];
         let flits = u64::from(self.flits_of(&packet));
-        let (on_link, before) = match port.to_host {
+        let (on_link, before) = match self.sends_with_tail(output) {
             true => (port.flit.ps(), port.flit.ps() * (flits - 1)),
             false => (port.flit.ps() * flits, 0),
         };

@@ -17,7 +17,7 @@ use crate::lp::saved;
 use crate::lp::simulation::Simulation;
 use crate::lp::timeline_record::TimelineRecord;
 use crate::lp::times_by_job::{TimesByJob, TimesByJobUndo};
-use crate::lp::wiring::LinkEnd;
+use crate::lp::wiring::{DepartingPart, LinkEnd};
 
 /// What a router LP collects.
 pub struct RouterCollection {
@@ -91,7 +91,7 @@ impl RouterCollection {
         let vcs = network.traffic_classes.all_vcs();
         let wait_tracker = simulation
             .waits
-            .then(|| RouterWaitTracker::new(network.model, ports, vcs));
+            .then(|| RouterWaitTracker::new(network.router_models.of(router), ports, vcs));
         let observes = wait_tracker.is_some() || sampler.counts_waiting();
         let divides_energy = simulation.divides_energy();
         let rare = (observes || divides_energy).then(|| {
@@ -177,7 +177,7 @@ impl RouterCollection {
     ) {
         let start = context.now() + facts.wait;
         if self.sampler.is_later(start) {
-            let sent = (packet.bytes, link_end.leads_to_host());
+            let sent = (packet.bytes, link_end.departing());
             self.note_later(simulation, facts.port, start, sent, context);
         }
         if self.rare.is_some() {
@@ -277,10 +277,10 @@ impl RouterCollection {
         simulation: &Simulation,
         port: u16,
         start: Time,
-        (packet, to_host): (u32, bool),
+        (packet, part): (u32, DepartingPart),
         context: &mut C,
     ) {
-        let bytes = simulation.network.departing_bytes(packet, to_host);
+        let bytes = part.bytes(&simulation.network, packet);
         if let Some(bin) = self.sampler.note_later(&simulation.plan, port, start, bytes)
             && C::REVERSIBLE
         {

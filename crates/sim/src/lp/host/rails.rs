@@ -375,13 +375,14 @@ impl Rail {
             (_, 0 | 1) => NicArbiter::ByMessage,
             (arbiter, _) => arbiter,
         };
+        let (router, _) = network.attachment(host, rail);
         let setup = NicSetup {
             end_point: network.rails.end_point(host, rail).0,
             rate: network.injection,
             ejection: network.links[usize::from(HOST_LINK.0)].rate,
             format: network.packet,
             credits: network.buffer_of_vc(HOST_LINK),
-            flits: network.model.capabilities().flits,
+            flits: network.router_models.capabilities_of(router).flits,
             pipeline: network.nic_injection_delay + network.links[usize::from(HOST_LINK.0)].router_delay,
             arbiter,
             traffic_classes: network.traffic_classes,
@@ -389,7 +390,7 @@ impl Rail {
         };
         Rail {
             injection: simulation.numbering.injection(network, host, rail),
-            nic: Nic::new(&setup, network.nic),
+            nic: Nic::new(&setup, network.router_models.nic_of(router)),
         }
     }
 }

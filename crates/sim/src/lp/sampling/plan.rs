@@ -126,7 +126,7 @@ pub(super) fn class_to(network: &NetworkModel, (router, port): (RouterId, Port),
     match peer {
         Peer::Unwired => None,
         Peer::Host(_) => Some(EJECTION),
-        Peer::Router(..) if network.model.capabilities().crosses_at_once => None,
+        Peer::Router(..) if network.router_models.capabilities().crosses_at_once => None,
         Peer::Router(..) => Some(OF_TOPOLOGY + network.topology.link_class(router, port).0),
     }
 }

@@ -108,8 +108,8 @@ impl Declared {
     pub fn new(network: &NetworkModel) -> Declared {
         Declared {
             oblivious: network.routing.oblivious().is_some(),
-            router: network.model.capabilities(),
-            nic: network.nic.capabilities(),
+            router: network.router_models.capabilities(),
+            nic: network.router_models.nic_capabilities(),
             links: LINKS,
             packet_slots: network.packet_slot() > 0,
             vc_buffer: network.smallest_buffer_of_vc(),
