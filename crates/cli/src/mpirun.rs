@@ -65,7 +65,11 @@ pub(crate) fn mpirun(
     let experiment = Experiment::from_source(source, interpreters).map_err(|error| match error {
         // The file does not have these lines.
         experiment::Error::Config(mut error) => {
-            if let Some(location) = error.location.as_mut().filter(|location| location.line >= first_line) {
+            if let Some(location) = error
+                .location
+                .as_mut()
+                .filter(|location| location.line >= first_line)
+            {
                 *location = config::Location {
                     file: "options of mpirun".into(),
                     line: 0,

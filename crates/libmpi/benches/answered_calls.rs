@@ -18,7 +18,9 @@ const CASES: [(u32, u32); 2] = [(64, 2000), (1024, 200)];
 const ROUNDS: usize = 5;
 
 fn seconds(program: &str, ranks: u32, calls: u32) -> f64 {
-    let library = std::env::current_exe().unwrap().with_file_name("libfabricsim_libmpi.so");
+    let library = std::env::current_exe()
+        .unwrap()
+        .with_file_name("libfabricsim_libmpi.so");
     let programs = OnlinePrograms::new(Some(library));
     let text = format!(
         "[network]\ntopology = {{ kind = \"fat-tree\", levels = 3, radix = 16 }}\nrouting = {{ algorithm = \
@@ -37,7 +39,9 @@ fn main() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("probing");
-    let library = std::env::current_exe().unwrap().with_file_name("libfabricsim_libmpi.so");
+    let library = std::env::current_exe()
+        .unwrap()
+        .with_file_name("libfabricsim_libmpi.so");
     let compiled = Command::new("cc")
         .args(["-O2", "-I"])
         .arg(here.join("include"))
@@ -53,6 +57,11 @@ fn main() {
             .map(|time| time * 1e6 / f64::from(ranks * calls))
             .collect();
         times.sort_by(f64::total_cmp);
-        println!("{ranks},{},{ROUNDS},{:.1},{:.1}", ranks * calls, times[0], times[ROUNDS / 2]);
+        println!(
+            "{ranks},{},{ROUNDS},{:.1},{:.1}",
+            ranks * calls,
+            times[0],
+            times[ROUNDS / 2]
+        );
     }
 }
