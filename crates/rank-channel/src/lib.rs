@@ -8,7 +8,6 @@
 
 mod arena;
 mod memory;
-mod one_core;
 mod post;
 mod rank;
 mod simulator;

@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering;
 
 use operation::Operation;
 
-use crate::one_core::OnCore;
 use crate::turn::ChannelSide;
 use crate::{Arena, Payload, Post, Reply, SharedMemory};
 
@@ -122,7 +121,6 @@ impl RankEnd {
     fn exchange(&mut self) -> Reply {
         let there = || self.memory.simulator_lives();
         let channel = self.memory.channel(self.rank);
-        let _stays = OnCore::stay(channel.core.load(Ordering::Relaxed));
         let reply = match channel.say(ChannelSide::Rank, &self.ahead, there) {
             true => channel.hear(ChannelSide::Rank, there),
             false => None,

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::one_core::{OnCore, this_core};
 use crate::turn::ChannelSide;
 use crate::{Post, Reply, SharedMemory};
 
@@ -59,9 +58,6 @@ impl SimulatorEnd {
     pub fn exchange(&mut self, reply: &Reply) -> Result<(), Gone> {
         let lives = || self.lives.load(Ordering::Acquire);
         let channel = self.memory.channel(self.rank);
-        let core = this_core();
-        channel.core.store(core, Ordering::Relaxed);
-        let _stays = OnCore::stay(core);
         if !self.rank_speaks {
             let frame = postcard::to_stdvec(reply).map_err(|_| Gone)?;
             self.rank_speaks = true;

@@ -38,9 +38,7 @@ pub(crate) struct RankChannel {
     pub host: AtomicU32,
     /// Whether the rank has called `MPI_Init`.
     pub initialized: AtomicU32,
-    /// The core on which the sides take turns, as [`crate::one_core::this_core`] gives it; 0: none.
-    pub core: AtomicU32,
-    unused: [u32; 10],
+    unused: [u32; 11],
     buffer: UnsafeCell<[u8; BUFFER_BYTES]>,
 }
 
