@@ -2,9 +2,7 @@
 //! Python package calls the same function. The Python package implements the subcommands that need Python's
 //! ecosystem; this command hands them over (`python.rs`).
 //!
-//! Exit status: 0 success; 1 a result or checkpoint could not be written or read, or an internal check failed; 2 the
-//! input is wrong (experiment, trace, arguments, a deadlocked application); 130 interrupted (Ctrl-C, SIGTERM, SIGHUP).
-//! All processes of a run end with the same status, and one of them prints the reason.
+//! All processes of a run end with the same status ([`EXIT_STATUSES`]), and one of them prints the reason.
 
 mod explain;
 mod export;
@@ -22,8 +20,10 @@ mod verify;
 mod view;
 
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::iter;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
@@ -38,9 +38,29 @@ const FAILED: u8 = 1;
 /// Interrupted from the keyboard.
 const INTERRUPTED: u8 = 130;
 
+/// Statuses with which the command ends, and when. Help and docs/quickstart.md show them.
+pub const EXIT_STATUSES: [(u8, &str); 4] = [
+    (0, "done"),
+    (
+        FAILED,
+        "a file, a checkpoint or the output could not be written, or an internal check failed",
+    ),
+    (
+        WRONG_INPUT,
+        "wrong input: arguments, experiment, trace, damaged result, ranks that wait forever",
+    ),
+    (INTERRUPTED, "interrupted: Ctrl-C, SIGTERM, SIGHUP"),
+];
+
+/// The end of the help.
+fn exit_statuses() -> String {
+    let lines = EXIT_STATUSES.map(|(status, when)| format!("\n  {status:<4}{when}"));
+    format!("Exit status:{}", lines.concat())
+}
+
 /// Simulates HPC and AI interconnects: what a network does to an application.
 #[derive(Parser)]
-#[command(name = "fabricsim", version, arg_required_else_help = true)]
+#[command(name = "fabricsim", version, arg_required_else_help = true, after_help = exit_statuses())]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -518,8 +538,11 @@ pub fn main(
         Ok(cli) => cli,
         Err(error) => {
             // Clap reports help and version as errors with status 0.
-            let _ = error.print();
-            return error.exit_code() as u8;
+            let printed = error.print();
+            return match error.exit_code() as u8 {
+                0 => status(printed.map_err(unwritten)),
+                failed => failed,
+            };
         }
     };
     #[cfg(target_os = "linux")]
@@ -569,6 +592,11 @@ pub fn main(
     };
     #[cfg(target_os = "linux")]
     let done = mpirun::end(&programs, done);
+    status(done.and_then(|()| end_of_output()))
+}
+
+/// The status of what was done. Prints the reason of a failure.
+fn status(done: Result<(), CommandFailure>) -> u8 {
     match done {
         Ok(()) => 0,
         Err(failure) => failure.reported().status,
@@ -677,8 +705,27 @@ fn key_value(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Prints a line. A closed pipe (`fabricsim ... | head`) is not an error.
+/// The first error of printing.
+static UNWRITTEN: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// Prints a line. [`end_of_output`] tells whether all lines could be written.
 fn print(text: impl std::fmt::Display) {
-    use std::io::Write;
-    let _ = writeln!(std::io::stdout(), "{text}");
+    if let Err(error) = writeln!(io::stdout(), "{text}") {
+        let mut first = UNWRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(error);
+    }
+}
+
+/// Whether all lines were written. A closed pipe (`fabricsim ... | head`) is not an error.
+fn end_of_output() -> Result<(), CommandFailure> {
+    let flushed = io::stdout().flush();
+    let mut first = UNWRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    match first.take().or(flushed.err()) {
+        Some(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(unwritten(error)),
+        _ => Ok(()),
+    }
+}
+
+fn unwritten(error: io::Error) -> CommandFailure {
+    CommandFailure::failed(format!("cannot write the output: {error}"))
 }

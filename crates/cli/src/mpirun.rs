@@ -83,8 +83,8 @@ pub(crate) fn mpirun(
         .out
         .clone()
         .unwrap_or_else(|| default_folder(&arguments.command));
-    let result = run::run_experiment(&experiment, &arguments.machine, &out)?;
-    run::show_result(&experiment, result, &arguments.machine, &out)
+    let finished = run::run_experiment(&experiment, &arguments.machine, &out)?;
+    run::show_result(&experiment, finished, &arguments.machine)
 }
 
 /// `check` of a compiled program: which MPI it needs, and whether all of it is there.

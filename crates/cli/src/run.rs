@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use cluster::Processes;
 use config::Override;
 use experiment::{Experiment, Interpreters};
-use results::{RepeatedRun, RunResult, RunningFolder, Summary, WriteError};
+use results::{RegenerateError, RepeatedRun, RunResult, RunningFolder, Summary, WriteError};
 use serde_json::json;
 use sim::{Checkpoint, Checkpoints, RunContext, RunControl};
 
@@ -43,11 +43,11 @@ pub(crate) fn run(mut arguments: RunArguments, interpreters: Interpreters<'_>) -
     if !arguments.levels.is_empty() {
         return run_levels(processes, arguments, &out, interpreters);
     }
-    let (experiment, result) = run_into(&processes, &arguments, &out, interpreters)?;
-    let Some(result) = result else { return Ok(()) };
+    let (experiment, finished) = run_into(&processes, &arguments, &out, interpreters)?;
+    let Some(finished) = finished else { return Ok(()) };
     let given = &arguments.experiment;
     let repeated = RepeatedRun::new(&given.experiment, &given.set_file, &given.set, &out);
-    show(&experiment, result, &arguments.machine, (&out, &repeated))
+    show(&experiment, finished, &arguments.machine, &repeated)
 }
 
 /// Runs an experiment that is read already into a folder. In one process.
@@ -55,11 +55,11 @@ pub(crate) fn run_experiment(
     experiment: &Experiment,
     machine: &MachineArguments,
     out: &Path,
-) -> Result<RunResult, CommandFailure> {
+) -> Result<FinishedRun, CommandFailure> {
     let processes = RunProcesses::join()?;
     results::may_write(out).map_err(CommandFailure::wrong_input)?;
-    let result = execute(&processes, experiment, RunKind::Whole, machine, out)?;
-    result.ok_or_else(|| CommandFailure::silent(0))
+    let finished = execute(&processes, experiment, RunKind::Whole, machine, out)?;
+    finished.ok_or_else(|| CommandFailure::silent(0))
 }
 
 /// Reads the experiment and runs it. The first process has the result.
@@ -68,7 +68,7 @@ fn run_into(
     arguments: &RunArguments,
     out: &Path,
     interpreters: Interpreters<'_>,
-) -> Result<(Experiment, Option<RunResult>), CommandFailure> {
+) -> Result<(Experiment, Option<FinishedRun>), CommandFailure> {
     let experiment = processes.agree(|| {
         let experiment = load(&arguments.experiment, arguments.machine.overrides(), interpreters)?;
         results::may_write(out).map_err(CommandFailure::wrong_input)?;
@@ -78,8 +78,8 @@ fn run_into(
         true => RunKind::Interference,
         false => RunKind::Whole,
     };
-    let result = execute(processes, &experiment, kind, &arguments.machine, out)?;
-    Ok((experiment, result))
+    let finished = execute(processes, &experiment, kind, &arguments.machine, out)?;
+    Ok((experiment, finished))
 }
 
 /// Runs the experiment on each level, a router model, into a folder of its name, and shows what differs. The levels
@@ -105,7 +105,7 @@ fn run_levels(
         arguments.experiment.set = shared.chain([model]).chain(own).collect();
         processes.1 = format!("level {level}: ");
         match run_into(&processes, &arguments, &out.join(level), interpreters) {
-            Ok((_, result)) => results.extend(result.map(|result| (level.as_str(), result.summary))),
+            Ok((_, run)) => results.extend(run.map(|run| (level.as_str(), run.result.summary))),
             Err(failure) if failure.status == INTERRUPTED => return Err(failure),
             Err(failure) => {
                 first_failure.get_or_insert(failure);
@@ -188,7 +188,7 @@ pub(crate) fn resume(
     }
     let (kind, folder) = (RunKind::Rest(&checkpoint), &arguments.folder);
     match execute(&processes, &experiment, kind, &arguments.machine, folder)? {
-        Some(result) => show(&experiment, result, &arguments.machine, (folder, &repeated)),
+        Some(finished) => show(&experiment, finished, &arguments.machine, &repeated),
         None => Ok(()),
     }
 }
@@ -204,6 +204,13 @@ enum RunKind<'a> {
     Interference,
 }
 
+/// A run that wrote its result.
+pub(crate) struct FinishedRun {
+    result: RunResult,
+    /// Where the result is: the folder may have been moved.
+    folder: PathBuf,
+}
+
 /// Runs an experiment and writes the result into a folder. The first process has it.
 fn execute(
     processes: &RunProcesses,
@@ -211,14 +218,10 @@ fn execute(
     kind: RunKind<'_>,
     machine: &MachineArguments,
     out: &Path,
-) -> Result<Option<RunResult>, CommandFailure> {
+) -> Result<Option<FinishedRun>, CommandFailure> {
     let control = Arc::new(RunControl::new());
     let interrupt = control.clone();
     stop_on_interrupt(interrupt);
-    let checkpoints = machine.every().map(|every| Checkpoints {
-        file: out.join(results::CHECKPOINT),
-        every,
-    });
     let running = processes.agree(|| {
         let resumes = matches!(kind, RunKind::Rest(_));
         let begin = || {
@@ -230,12 +233,20 @@ fn execute(
             .then(begin)
             .transpose()
             .map_err(|error| match error {
-                WriteError::InUse { .. } => CommandFailure::wrong_input(error),
+                WriteError::InUse { .. } | WriteError::Link(_) => CommandFailure::wrong_input(error),
                 _ => CommandFailure::failed(error),
             })
     })?;
+    // The first process writes the checkpoints.
+    let checkpoints = machine.every().map(|every| Checkpoints {
+        file: match &running {
+            Some(running) => running.checkpoint(),
+            None => out.join(results::CHECKPOINT).into(),
+        },
+        every,
+    });
     let parts = running.as_ref().map(RunningFolder::parts);
-    let replay = (parts.as_deref()).and_then(|parts| sim::leave_operations(experiment, parts));
+    let replay = (parts.as_ref()).and_then(|parts| sim::leave_operations(experiment, parts));
     let context = RunContext {
         processes: &processes.0,
         checkpoints: checkpoints.as_ref(),
@@ -244,7 +255,7 @@ fn execute(
             RunKind::Whole | RunKind::Interference => None,
         },
         partition: None,
-        parts: parts.as_deref(),
+        parts: parts.as_ref(),
     };
     let bar = processes
         .is_first()
@@ -258,18 +269,16 @@ fn execute(
             bar.finish();
         }
         // What the end of the ranks' processes makes of a run is no error of theirs.
-        let mut result = result.map_err(|error| match INTERRUPTED_BY_USER.load(Ordering::Relaxed) {
+        let result = result.map_err(|error| match INTERRUPTED_BY_USER.load(Ordering::Relaxed) {
             true => sim::Error::Interrupted,
             false => error,
         })?;
-        if let Some(result) = &mut result {
-            result.replay = replay;
-            result.write(out, true).map_err(CommandFailure::failed)?;
-        }
-        if let Some(running) = running {
-            running.end();
-        }
-        Ok(result)
+        let (Some(mut result), Some(running)) = (result, running) else {
+            return Ok(None);
+        };
+        result.replay = replay;
+        let folder = running.write(&result).map_err(CommandFailure::failed)?;
+        Ok(Some(FinishedRun { result, folder }))
     })
 }
 
@@ -297,9 +306,9 @@ fn stop_on_interrupt(control: Arc<RunControl>) {
 /// Prints a result. The commands that the verdict proposes repeat the run.
 fn show(
     experiment: &Experiment,
-    result: RunResult,
+    FinishedRun { result, folder }: FinishedRun,
     machine: &MachineArguments,
-    (out, repeated): (&Path, &RepeatedRun),
+    repeated: &RepeatedRun,
 ) -> Result<(), CommandFailure> {
     if !machine.json
         && let Some(sizing) = &experiment.sizing
@@ -309,7 +318,7 @@ fn show(
     if machine.json {
         print(serde_json::to_string_pretty(&result.summary).map_err(CommandFailure::failed)?);
     } else {
-        let name = out
+        let name = folder
             .file_name()
             .map_or_else(|| "result".into(), |n| n.to_string_lossy());
         let verdict = result.summary.verdict.clone();
@@ -319,8 +328,8 @@ fn show(
         }
         print(format!(
             "result  {}\nreport  {}",
-            out.display(),
-            out.join("report.html").display()
+            folder.display(),
+            folder.join("report.html").display()
         ));
     }
     Ok(())
@@ -329,12 +338,12 @@ fn show(
 /// Prints the result of a run of real programs, which the experiment in its folder replays.
 pub(crate) fn show_result(
     experiment: &Experiment,
-    result: RunResult,
+    finished: FinishedRun,
     machine: &MachineArguments,
-    out: &Path,
 ) -> Result<(), CommandFailure> {
-    let repeated = RepeatedRun::new(&out.join(results::REPLAY), &[], &[], out);
-    show(experiment, result, machine, (out, &repeated))
+    let folder = &finished.folder;
+    let repeated = RepeatedRun::new(&folder.join(results::REPLAY), &[], &[], folder);
+    show(experiment, finished, machine, &repeated)
 }
 
 /// Prints summaries with their names, as JSON.
@@ -411,7 +420,10 @@ pub(crate) fn check(
 
 pub(crate) fn report(arguments: &ReportArguments) -> Result<(), CommandFailure> {
     before_reading(slice::from_ref(&arguments.result), arguments.force);
-    let path = results::regenerate_report(&arguments.result).map_err(CommandFailure::wrong_input)?;
+    let path = results::regenerate_report(&arguments.result).map_err(|error| match error {
+        RegenerateError::Write(_) => CommandFailure::failed(error),
+        RegenerateError::Read(_) => CommandFailure::wrong_input(error),
+    })?;
     if arguments.json {
         print(json!({ "report": path.display().to_string() }));
     } else {

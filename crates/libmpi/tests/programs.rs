@@ -271,7 +271,7 @@ fn a_run_leaves_what_replays_it() {
          [{timing:?}]\nworkload.ranks = 7\nworkload.compute = \"none\"\n"
     );
     let live = Experiment::from_toml_with(&text, "c.toml", &[], &[&programs]).unwrap();
-    let replay = sim::leave_operations(&live, folder.path()).unwrap();
+    let replay = sim::leave_operations(&live, &folder.path().into()).unwrap();
     let digest = sim::run(&live, &sim::RunControl::new()).unwrap().summary.digest;
     assert_eq!(programs.end(), [RankStatus::Exited(0); 7]);
     fs::write(folder.path().join("replay.toml"), replay.experiment).unwrap();

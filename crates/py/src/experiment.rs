@@ -159,8 +159,7 @@ fn run(
             let result = result.map_err(RunFailure::Simulation)?;
             let mut result = result.expect("a process that is alone has the result");
             result.replay = replay;
-            result.write(out, true).map_err(RunFailure::Write)?;
-            running.end();
+            running.write(&result).map_err(RunFailure::Write)?;
             Ok(json(&result.summary))
         });
         while py.detach(wait) == Err(RecvTimeoutError::Timeout) {

@@ -26,3 +26,6 @@ pub const REPLAY: &str = "replay.toml";
 
 /// The end of the names of files with operations of a real program.
 pub const OPERATIONS: &str = ".operations";
+
+/// File name of the mark of a hidden folder beside a result. A result never has it.
+pub(crate) const PARTIAL: &str = ".fabricsim-partial";

@@ -37,6 +37,13 @@ pub enum WriteError {
         /// The process of that run.
         by: String,
     },
+    /// What stands where a run writes its mark or its tables is a link, has a second name, or is no regular file.
+    #[error(
+        "{} is a link, has another name (hard link), or is not a regular file: a run would write into what it leads \
+         to; remove it, or give another folder (--out)",
+        .0.display()
+    )]
+    Link(PathBuf),
     /// The path is a file, or cannot become a folder.
     #[error("{} is not a folder", .0.display())]
     NotAFolder(PathBuf),

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::checksums::{ChecksumsByTable, TableChecksums, with_checksums};
 use crate::entries::{CHECKPOINT, OPERATIONS, PARTIAL_CHECKPOINT, PARTS, REPLAY, REPORT, RUNNING, SUMMARY};
 use crate::folder_checksums::read_checked;
-use crate::partial::{hidden_sibling, set_aside};
+use crate::partial::{hidden_sibling, rename, set_aside};
 use crate::report::{IN_MEMORY, report_with_files};
 use crate::running::refuse_in_use;
 use crate::{CRITICAL_PATH, ReadError, RegenerateError, RunResult, Running, Summary, Table, WriteError};
@@ -74,16 +74,12 @@ impl RunResult {
         } else {
             None
         };
-        if let Err(source) = fs::rename(partial.path(), &target) {
+        rename(partial, &target).inspect_err(|_| {
             if let Some(old) = &replaced {
                 // If this fails too, the first error is reported.
                 let _ = fs::rename(old.path().join("old"), &target);
             }
-            return Err(WriteError::Io { path: target, source });
-        }
-        // The folder is renamed, so that nothing remains to be removed.
-        let _ = partial.keep();
-        Ok(())
+        })
     }
 
     /// Reads a result folder: summary and all tables.
@@ -136,8 +132,9 @@ impl RunResult {
         let mut texts = vec![(REPORT, report), (SUMMARY, summary)];
         if let Some(replay) = &self.replay {
             for file in &replay.operations {
-                let to = folder.join(file.file_name().unwrap_or_default());
-                fs::rename(file, &to).map_err(|e| failed(file, e))?;
+                let from = file.now().map_err(|e| failed(&file.at_first(), e))?;
+                let to = folder.join(from.file_name().unwrap_or_default());
+                fs::rename(&from, &to).map_err(|e| failed(&from, e))?;
             }
             texts.push((REPLAY, replay.experiment.clone()));
         }

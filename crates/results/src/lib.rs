@@ -40,6 +40,7 @@ mod repetition;
 mod report;
 mod router_model;
 pub mod rows;
+mod run_path;
 mod run_result;
 mod running;
 mod schedule;
@@ -86,6 +87,7 @@ pub use recording::{CutSummary, NotReplayed, RecordedGap, RecordingSummary, Reco
 pub use repetition::{RepetitionSummary, RepetitionTimes};
 pub use report::{REPORT_BYTES, experiment_toml, report};
 pub use router_model::{OFF_FROM, OffFrom, only_router_model, other_router_models, router_model, waits_for};
+pub use run_path::RunPath;
 pub use run_result::{Replay, RunResult};
 pub use running::{Running, RunningFolder, refuse_in_use};
 pub use schedule::{ScheduleDistribution, ScheduleSummary, ScheduledSpan, bounded_slowdown};

@@ -1,8 +1,6 @@
 //! The result of a run in memory. `outcome` makes it, `folder` writes and reads it.
 
-use std::path::PathBuf;
-
-use crate::{Collected, Summary, Table};
+use crate::{Collected, RunPath, Summary, Table};
 
 /// One run: its summary and its tables.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,5 +21,5 @@ pub struct Replay {
     /// The experiment, as TOML.
     pub experiment: String,
     /// Files of operations that it names, on the file system of the result. Writing the result moves them.
-    pub operations: Vec<PathBuf>,
+    pub operations: Vec<RunPath>,
 }

@@ -11,13 +11,15 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::entries::{CHECKPOINT, PARTS, RUNNING};
-use crate::{ReadError, Table, WriteError};
+use crate::run_path::{RunPath, is_at};
+use crate::{ReadError, RunResult, Table, WriteError};
 
 /// Version of the keys of `RUNNING.json`.
 const SCHEMA: &str = "fabricsim/running/1";
@@ -44,12 +46,12 @@ pub struct Running {
 
 /// The folder of a running run.
 pub struct RunningFolder {
-    folder: PathBuf,
+    path: RunPath,
     /// Folders that the run created, innermost first.
     made: Vec<PathBuf>,
     ended: bool,
     /// The locked `RUNNING.json`.
-    mark: File,
+    mark: Arc<File>,
 }
 
 impl Running {
@@ -136,17 +138,21 @@ impl RunningFolder {
             experiment,
         };
         let text = serde_json::to_string_pretty(&running).expect("plain data") + "\n";
-        let mut of = RunningFolder {
-            folder: folder.into(),
+        let mark = Arc::new(locked(folder)?);
+        let of = RunningFolder {
+            path: RunPath::new(folder, &mark),
             made,
             ended: false,
-            mark: locked(folder)?,
+            mark,
         };
         let path = folder.join(RUNNING);
         // The mark comes first: a folder of parts without it belongs to no run.
         let written = of.mark.set_len(0);
-        let written = written.and_then(|()| of.mark.write_all(text.as_bytes()));
+        let written = written.and_then(|()| (&*of.mark).write_all(text.as_bytes()));
         written.map_err(failed(&path))?;
+        if parts.is_symlink() {
+            return Err(WriteError::Link(parts));
+        }
         if !goes_on && parts.exists() {
             fs::remove_dir_all(&parts).map_err(failed(&parts))?;
         }
@@ -156,13 +162,27 @@ impl RunningFolder {
     }
 
     /// Folder of the table parts.
-    pub fn parts(&self) -> PathBuf {
-        self.folder.join(PARTS)
+    pub fn parts(&self) -> RunPath {
+        self.path.join(PARTS)
     }
 
-    /// Ends the run after its result has replaced the folder.
-    pub fn end(mut self) {
+    /// File of the checkpoint.
+    pub fn checkpoint(&self) -> RunPath {
+        self.path.join(CHECKPOINT)
+    }
+
+    /// Replaces the folder by the result, and ends the run. Returns the folder, which may have been moved.
+    ///
+    /// # Errors
+    /// As [`RunResult::write`], or the folder is gone. What is there stays.
+    pub fn write(mut self, result: &RunResult) -> Result<PathBuf, WriteError> {
+        let folder = self.path.now().map_err(|source| WriteError::Io {
+            path: self.path.at_first(),
+            source,
+        })?;
+        result.write(&folder, true)?;
         self.ended = true;
+        Ok(folder)
     }
 }
 
@@ -180,17 +200,13 @@ pub fn refuse_in_use(folder: &Path) -> Result<(), WriteError> {
 /// Creates the folder, and opens and locks its `RUNNING.json`.
 fn locked(folder: &Path) -> Result<File, WriteError> {
     let path = folder.join(RUNNING);
-    let open = || {
-        fs::create_dir_all(folder)?;
-        let mut options = File::options();
-        options.read(true).write(true).create(true).truncate(false);
-        options.open(&path)
+    let failed = |source| WriteError::Io {
+        path: path.clone(),
+        source,
     };
     loop {
-        let mark = open().map_err(|source| WriteError::Io {
-            path: path.clone(),
-            source,
-        })?;
+        fs::create_dir_all(folder).map_err(failed)?;
+        let mark = open_mark(&path)?;
         if !can_lock(&mark, true) {
             return Err(in_use(folder));
         }
@@ -199,6 +215,51 @@ fn locked(folder: &Path) -> Result<File, WriteError> {
             return Ok(mark);
         }
     }
+}
+
+/// Opens or creates a `RUNNING.json`, and no file elsewhere: what a run writes there would replace its content.
+fn open_mark(path: &Path) -> Result<File, WriteError> {
+    let failed = |source| WriteError::Io {
+        path: path.into(),
+        source,
+    };
+    // A FIFO would wait for a reader.
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if !metadata.is_file() => return Err(WriteError::Link(path.into())),
+        Ok(_) => {}
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+        Err(e) => return Err(failed(e)),
+    }
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits() as i32,
+    );
+    let mark = match options.open(path) {
+        #[cfg(unix)]
+        Err(e) if e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+            return Err(WriteError::Link(path.into()));
+        }
+        opened => opened.map_err(failed)?,
+    };
+    let metadata = mark.metadata().map_err(failed)?;
+    if !metadata.is_file() || links(&metadata) != 1 {
+        return Err(WriteError::Link(path.into()));
+    }
+    Ok(mark)
+}
+
+/// Number of names of a file. The run that held the lock may just have removed the only one.
+#[cfg(unix)]
+fn links(metadata: &fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(metadata).max(1)
+}
+
+#[cfg(not(unix))]
+fn links(_: &fs::Metadata) -> u64 {
+    1
 }
 
 /// The error that names the process of the run.
@@ -233,13 +294,6 @@ fn can_lock(file: &File, alone: bool) -> bool {
 }
 
 #[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
-    file.metadata().map(identity).ok() == fs::metadata(path).map(identity).ok()
-}
-
-#[cfg(unix)]
 fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
@@ -250,23 +304,20 @@ fn can_lock(_: &File, _: bool) -> bool {
 }
 
 #[cfg(not(unix))]
-fn is_at(_: &File, _: &Path) -> bool {
-    true
-}
-
-#[cfg(not(unix))]
 fn host_name() -> String {
     String::new()
 }
 
 impl Drop for RunningFolder {
     fn drop(&mut self) {
-        if self.ended || self.folder.join(CHECKPOINT).exists() {
+        // A folder that is gone, or of another run by now, is left alone.
+        let Ok(now) = self.path.now() else { return };
+        if self.ended || now.join(CHECKPOINT).exists() {
             return;
         }
         // Files that cannot be removed stay, with their mark.
-        let _ = fs::remove_dir_all(self.folder.join(PARTS));
-        let _ = fs::remove_file(self.folder.join(RUNNING));
+        let _ = fs::remove_dir_all(now.join(PARTS));
+        let _ = fs::remove_file(now.join(RUNNING));
         for folder in &self.made {
             let _ = fs::remove_dir(folder);
         }
@@ -355,16 +406,76 @@ mod tests {
     }
 
     #[test]
-    fn hidden_folders_of_killed_runs_are_removed() {
+    fn hidden_folders_of_killed_runs_are_removed_and_others_stay() {
         let above = tempfile::tempdir().unwrap();
-        for name in [".new.partial-a1b2c3", ".newer.partial-a1b2c3", ".new.other"] {
+        let target = above.path().join("new");
+        let of_a_run = crate::partial::hidden_sibling(&target, above.path())
+            .unwrap()
+            .keep();
+        fs::write(of_a_run.join("links.parquet"), "half").unwrap();
+        for name in [".new.partial-mybackup", ".newer.partial-a1b2c3", ".new.other"] {
             fs::create_dir(above.path().join(name)).unwrap();
             fs::write(above.path().join(name).join("links.parquet"), "half").unwrap();
         }
-        let running = begin(&above.path().join("new"), false);
-        assert!(!above.path().join(".new.partial-a1b2c3").exists());
+        let running = begin(&target, false);
+        assert!(!of_a_run.exists());
         drop(running);
-        assert_eq!(fs::read_dir(above.path()).unwrap().count(), 2);
+        assert_eq!(fs::read_dir(above.path()).unwrap().count(), 3);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_not_followed() {
+        use std::os::unix::fs::symlink;
+        let above = tempfile::tempdir().unwrap();
+        let target = above.path().join("precious.txt");
+        fs::write(&target, "precious").unwrap();
+        let refused = |make: &dyn Fn(&Path)| {
+            let folder = tempfile::tempdir_in(above.path()).unwrap();
+            make(folder.path());
+            let begun = RunningFolder::begin(folder.path(), Value::Null, 1, [], false);
+            let Err(error) = begun else { panic!("not refused") };
+            assert!(matches!(error, WriteError::Link(_)), "{error}");
+            assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
+        };
+        refused(&|folder| symlink(&target, folder.join(RUNNING)).unwrap());
+        refused(&|folder| fs::hard_link(&target, folder.join(RUNNING)).unwrap());
+        refused(&|folder| fs::create_dir(folder.join(RUNNING)).unwrap());
+        refused(&|folder| {
+            let fifo = folder.join(RUNNING);
+            rustix::fs::mknodat(
+                rustix::fs::CWD,
+                &fifo,
+                rustix::fs::FileType::Fifo,
+                rustix::fs::Mode::RWXU,
+                0,
+            )
+            .unwrap();
+        });
+        refused(&|folder| symlink(above.path(), folder.join(PARTS)).unwrap());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_run_follows_its_folder_and_leaves_alone_the_next_one_of_that_name() {
+        let above = tempfile::tempdir().unwrap();
+        let (first, moved) = (above.path().join("L"), above.path().join("M"));
+        let run = begin(&first, false);
+        fs::rename(&first, &moved).unwrap();
+        assert_eq!(run.checkpoint().now().unwrap(), moved.join(CHECKPOINT));
+        let second = begin(&first, false);
+        assert_eq!(second.parts().now().unwrap(), first.join(PARTS));
+        assert_eq!(run.parts().now().unwrap(), moved.join(PARTS));
+        drop(run);
+        assert!(first.join(RUNNING).exists() && !moved.join(RUNNING).exists());
+        fs::remove_dir_all(&first).unwrap();
+        let error = second.parts().now().unwrap_err().to_string();
+        assert!(error.contains("was moved or removed"), "{error}");
+        // Another run has the name by now.
+        let third = begin(&first, false);
+        drop(second);
+        assert!(first.join(RUNNING).exists());
+        drop(third);
     }
 
     #[test]

@@ -16,18 +16,18 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::rows::ResultRow;
-use crate::{Chain, Table};
+use crate::{Chain, RunPath, Table};
 
 /// Rows of a group. The tests of this crate use fewer.
 pub const GROUP_ROWS: usize = if cfg!(test) { 1_000 } else { 100_000 };
 
 /// Storage of full groups.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum TableStore {
     /// In memory.
     Memory,
     /// In files of this folder.
-    Folder(PathBuf),
+    Folder(RunPath),
 }
 
 impl TableStore {
@@ -39,7 +39,7 @@ impl TableStore {
         match self {
             TableStore::Memory => Ok(()),
             TableStore::Folder(folder) => {
-                write_whole(table, &folder.join(part_name(table.name(), 0)))?;
+                write_whole(table, &folder.now()?.join(part_name(table.name(), 0)))?;
                 Ok(())
             }
         }
@@ -66,7 +66,7 @@ impl TableStore {
             let group = rows.by_ref().take(GROUP_ROWS);
             group.for_each(|row| row.push(&mut columns));
             let table = R::table(&mut columns).without(later);
-            write_whole(&table, &folder.join(part_name(R::TABLE, part)))?;
+            write_whole(&table, &folder.now()?.join(part_name(R::TABLE, part)))?;
         }
         Ok(())
     }
@@ -91,7 +91,7 @@ type PartFileHash = [u8; 32];
 /// The file of a part of a complete table.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PartFile {
-    path: PathBuf,
+    path: RunPath,
     hash: PartFileHash,
 }
 
@@ -100,7 +100,7 @@ pub(crate) struct PartFile {
 enum RowGroups {
     Kept(Vec<Table>),
     Written {
-        folder: PathBuf,
+        folder: RunPath,
         parts: Vec<PartFileHash>,
     },
 }
@@ -175,6 +175,7 @@ impl<R: ResultRow> Stream<R> {
         match &mut self.groups {
             RowGroups::Kept(tables) => tables.push(table),
             RowGroups::Written { folder, parts } => {
+                let folder = folder.now()?;
                 parts.push(write_whole(
                     &table,
                     &folder.join(part_name(R::TABLE, parts.len())),
@@ -201,7 +202,7 @@ impl<R: ResultRow> Stream<R> {
         let RowGroups::Written { folder, .. } = &self.groups else {
             return Ok(());
         };
-        let path = folder.join(tail_name(R::TABLE));
+        let path = folder.now()?.join(tail_name(R::TABLE));
         let mut more = more.into_iter().peekable();
         if more.peek().is_none() && (self.rows == self.shown || self.waiting == 0) {
             return Ok(());
@@ -269,18 +270,19 @@ impl<R: ResultRow> Stream<R> {
                 *tables = kept;
             }
             RowGroups::Written { folder, parts } => {
+                let now = folder.now()?;
                 for (index, table) in kept.iter().enumerate() {
-                    parts.push(write_whole(table, &folder.join(part_name(R::TABLE, index)))?);
+                    parts.push(write_whole(table, &now.join(part_name(R::TABLE, index)))?);
                 }
                 parts.extend(state.parts);
                 for part in parts_of(folder, R::TABLE, parts) {
                     part.read()?;
                 }
                 let mut later = parts.len();
-                while remove_if_there(&folder.join(part_name(R::TABLE, later)))? {
+                while remove_if_there(&now.join(part_name(R::TABLE, later)))? {
                     later += 1;
                 }
-                remove_if_there(&folder.join(tail_name(R::TABLE)))?;
+                remove_if_there(&now.join(tail_name(R::TABLE)))?;
             }
         }
         Ok(stream)
@@ -378,9 +380,10 @@ impl Collected {
 impl PartFile {
     /// The bytes of the part, which are those that were written.
     fn read(&self) -> io::Result<Bytes> {
-        let failed = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", self.path.display()));
+        let path = self.path.now()?;
+        let failed = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
         let mut bytes = Vec::new();
-        let mut file = config::open_input(&self.path, u64::MAX).map_err(failed)?;
+        let mut file = config::open_input(&path, u64::MAX).map_err(failed)?;
         file.read_to_end(&mut bytes).map_err(failed)?;
         if *blake3::hash(&bytes).as_bytes() == self.hash {
             return Ok(bytes.into());
@@ -392,7 +395,7 @@ impl PartFile {
 }
 
 /// The parts of a table with these hashes.
-fn parts_of(folder: &Path, table: &str, hashes: &[PartFileHash]) -> impl Iterator<Item = PartFile> {
+fn parts_of(folder: &RunPath, table: &str, hashes: &[PartFileHash]) -> impl Iterator<Item = PartFile> {
     hashes.iter().enumerate().map(move |(index, hash)| PartFile {
         path: folder.join(part_name(table, index)),
         hash: *hash,

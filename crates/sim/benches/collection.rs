@@ -69,7 +69,7 @@ fn measure(load: f64, microseconds: u32) {
             let index = (turn + round) % SERIES.len();
             let folder = tempfile::tempdir().expect("a folder");
             let way = RunContext {
-                parts: Some(folder.path()),
+                parts: Some(&folder.path().into()),
                 ..RunContext::default()
             };
             let start = ProcessTime::now();

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use config::Override;
 use des::{Executor, Snapshot, Time};
 use experiment::{Experiment, ExperimentSource};
+use results::RunPath;
 use serde::{Deserialize, Serialize};
 use workload::Interpreters;
 
@@ -38,7 +39,7 @@ pub enum Every {
 #[derive(Clone, Debug)]
 pub struct Checkpoints {
     /// Path of the file. Each checkpoint replaces the previous one.
-    pub file: PathBuf,
+    pub file: RunPath,
     /// Interval.
     pub every: Every,
 }
@@ -157,7 +158,7 @@ impl<'a> CheckpointWriter<'a> {
         now: Time,
     ) -> Result<CheckpointWriter<'a>, Error> {
         let fail = |why: String| Error::Checkpoint {
-            file: checkpoints.file.display().to_string(),
+            file: checkpoints.file.at_first().display().to_string(),
             why,
         };
         let Some(source) = &experiment.source else {
@@ -226,8 +227,9 @@ impl<'a> CheckpointWriter<'a> {
         };
         let head = serde_json::to_vec(&head).expect("text and numbers are JSON");
         let file = &self.checkpoints.file;
-        write_atomically(file, &head, &body).map_err(|source| Error::CheckpointNotWritten {
-            file: file.display().to_string(),
+        let written = file.now().and_then(|path| write_atomically(&path, &head, &body));
+        written.map_err(|source| Error::CheckpointNotWritten {
+            file: file.at_first().display().to_string(),
             source,
         })?;
         self.schedule(time);

@@ -1,15 +1,13 @@
 //! What a run with real programs leaves so that it can be replayed: the operations of each program, and an experiment
 //! that names them.
 
-use std::path::Path;
-
 use experiment::{Experiment, JobKind};
-use results::Replay;
+use results::{Replay, RunPath};
 use serde_json::json;
 
 /// Lets the real programs of an experiment leave their operations in a folder. What replays the run, for its result;
 /// `None` without such programs. The experiment in it names files of other jobs as this experiment does.
-pub fn leave_operations(experiment: &Experiment, folder: &Path) -> Option<Replay> {
+pub fn leave_operations(experiment: &Experiment, folder: &RunPath) -> Option<Replay> {
     let mut settings = experiment.settings.clone();
     let mut operations = Vec::new();
     for (index, job) in experiment.jobs.iter().enumerate() {
@@ -18,7 +16,7 @@ pub fn leave_operations(experiment: &Experiment, folder: &Path) -> Option<Replay
         };
         let name = format!("job-{index}{}", results::OPERATIONS);
         let file = folder.join(&name);
-        if ranks.workload.leaves_operations(&file) {
+        if ranks.workload.leaves_operations(&file.at_first()) {
             operations.push(file);
             if let Some(workload) = settings.pointer_mut(&format!("/job/{index}/workload")) {
                 *workload = json!({ "operations": name });

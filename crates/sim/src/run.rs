@@ -1,6 +1,5 @@
 //! Running an experiment.
 
-use std::path::Path;
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
@@ -10,7 +9,8 @@ use des::{
 };
 use experiment::{CreditSetting, Effort, Experiment, bounds};
 use results::{
-    Collect, GearSummary, Outcome, Rollbacks, RunResult, RunSummary, TableStore, ThreadTimes, WorkerSummary,
+    Collect, GearSummary, Outcome, Rollbacks, RunPath, RunResult, RunSummary, TableStore, ThreadTimes,
+    WorkerSummary,
 };
 
 use crate::Error;
@@ -66,7 +66,7 @@ pub struct RunContext<'a> {
     pub partition: Option<Partition>,
     /// Folder for tables that grow during the run; `None` keeps them in memory. Of several processes, the first
     /// writes there.
-    pub parts: Option<&'a Path>,
+    pub parts: Option<&'a RunPath>,
 }
 
 impl Default for RunContext<'_> {
@@ -309,7 +309,7 @@ impl<'a> RunObserver<'a> {
             .checkpoints
             .map(|checkpoints| CheckpointWriter::new(checkpoints, experiment, start));
         let store = match context.parts {
-            Some(folder) => TableStore::Folder(folder.into()),
+            Some(folder) => TableStore::Folder(folder.clone()),
             None => TableStore::Memory,
         };
         let written = drawing.map_or(Ok(()), |drawing| {

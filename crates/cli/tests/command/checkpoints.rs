@@ -80,16 +80,21 @@ fn breaks_off(bench: &Bench, mut child: Child, signal: &str, more: Duration) -> 
     !output.status.success()
 }
 
-/// Names in the result folder.
-fn names(bench: &Bench) -> BTreeSet<String> {
-    let entries = fs::read_dir(bench.path().join("here")).unwrap();
+/// Names in a result folder.
+fn names(bench: &Bench, folder: &str) -> BTreeSet<String> {
+    let entries = fs::read_dir(bench.path().join(folder)).unwrap();
     entries
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect()
 }
 
 fn assert_holds_a_result_only(bench: &Bench) {
-    let names = names(bench);
+    assert_holds_a_result_only_in(bench, "here", 2);
+}
+
+/// A result in this folder, and this number of entries beside each other.
+fn assert_holds_a_result_only_in(bench: &Bench, folder: &str, entries: usize) {
+    let names = names(bench, folder);
     assert!(
         names.contains("summary.json") && names.contains("report.html"),
         "{names:?}"
@@ -101,7 +106,7 @@ fn assert_holds_a_result_only(bench: &Bench) {
         "{names:?}"
     );
     let beside = fs::read_dir(bench.path()).unwrap().count();
-    assert_eq!(beside, 2, "the experiment and the result, nothing else");
+    assert_eq!(beside, entries, "the experiment and results, nothing else");
 }
 
 /// A folder with a checkpoint of [`LONG`], whose run was killed.
@@ -142,6 +147,37 @@ fn a_killed_run_goes_on_to_the_same_result() {
             .as_f64()
             .is_some_and(|at| at > 0.0)
     );
+}
+
+/// Somebody moves the folder of a run and starts another run of that name: each result is where its folder is.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_follows_its_folder() {
+    let bench = Bench::new(EXPERIMENT);
+    let expected = undisturbed(&bench, LONG);
+    let series = ["--set", "collect.series=vcs", "--set", "collect.bin=1 us"];
+    let checkpoints = ["--checkpoint-every-simulated", "40 us"];
+    let mut child = start(&bench, &[LONG, HERE, &checkpoints, &series].concat());
+    let deadline = Instant::now() + LIMIT;
+    while written(&checkpoint(&bench)).is_none() {
+        assert!(child.try_wait().unwrap().is_none() && Instant::now() < deadline);
+        thread::yield_now();
+    }
+    fs::rename(bench.path().join("here"), bench.path().join("there")).unwrap();
+    let other = bench.succeeds(&["run", "experiment.toml", "--json", "--out", "here"]);
+    let output = child.wait_with_output().unwrap();
+    let (stdout, stderr) = texts(&output);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert!(
+        stdout.contains("there/report.html") && !stdout.contains("here/report.html\n "),
+        "{stdout}"
+    );
+    assert_holds_a_result_only_in(&bench, "here", 3);
+    assert_holds_a_result_only_in(&bench, "there", 3);
+    let digest_in =
+        |name: &str| digest(&fs::read_to_string(bench.path().join(name).join("summary.json")).unwrap());
+    assert_eq!(digest_in("here"), digest(&other));
+    assert_eq!(digest_in("there"), expected);
 }
 
 /// Interrupts a run repeatedly at random times, with changing executors: there is always a complete checkpoint, and

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use testkit::bigsim::BigsimFixture;
 
-use crate::bench::{Bench, EXPERIMENT, lammps, otf2, root};
+use crate::bench::{Bench, EXPERIMENT, lammps, otf2, root, texts};
 
 const RUN: &[&str] = &["run", "experiment.toml"];
 
@@ -839,6 +839,52 @@ fn inputs_are_regular_files() {
 
 /// A launcher started several processes, which cannot communicate.
 #[cfg(not(feature = "mpi"))]
+/// Output that a full device does not take is an error.
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written() {
+    let bench = Bench::new(EXPERIMENT);
+    bench.succeeds(&["run", "experiment.toml", "--out", "here"]);
+    let commands: [&[&str]; 12] = [
+        &["run", "experiment.toml", "--out", "there"],
+        &["run", "experiment.toml", "--out", "there", "--json"],
+        &["check", "experiment.toml"],
+        &["check", "experiment.toml", "--json"],
+        &["list"],
+        &["compare", "here", "--json"],
+        &["report", "here"],
+        &["verify", "here"],
+        &["export", "here", "--format", "csv"],
+        &["new", "--hosts", "16", "--topology", "torus", "--radix", "16"],
+        &["--help"],
+        &["run", "--help"],
+    ];
+    for arguments in commands {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = bench.command().args(arguments).stdout(full).output().unwrap();
+        let (_, stderr) = texts(&output);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {stderr}");
+        assert!(
+            stderr.contains("cannot write the output: No space left on device"),
+            "{arguments:?}: {stderr}"
+        );
+    }
+}
+
+/// The table of the page and the end of the help are those of the command.
+#[test]
+fn exit_statuses_are_in_the_help_and_in_the_docs() {
+    let help = Bench::new(EXPERIMENT).succeeds(&["--help"]);
+    let page = fs::read_to_string(root().join("docs/quickstart.md")).unwrap();
+    for (status, when) in fabricsim_cli::EXIT_STATUSES {
+        assert!(help.contains(&format!("  {status:<4}{when}")), "{help}");
+        assert!(
+            page.contains(&format!("| {status} | {when} |")),
+            "{status}: {when}"
+        );
+    }
+}
+
 #[test]
 fn several_processes_without_mpi() {
     let bench = Bench::new(EXPERIMENT);

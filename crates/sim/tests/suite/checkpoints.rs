@@ -124,7 +124,7 @@ fn goes_on_everywhere(name: &str) {
         let (_folder, file) = place();
         let way = WAYS[(round * 3 + name.len()) % WAYS.len()];
         let checkpoints = Checkpoints {
-            file: file.clone(),
+            file: file.clone().into(),
             every: Every::Simulated((end.ps() as f64 * share) as u64),
         };
         // After one half of the run there is only one checkpoint, which may stay the last.
@@ -212,7 +212,7 @@ fn from_checkpoint_to_checkpoint() {
     let end = (reference.summary.run.simulated_ns * 1e3) as u64;
     let (_folder, file) = place();
     let checkpoints = Checkpoints {
-        file: file.clone(),
+        file: file.clone().into(),
         every: Every::Simulated(end / 12),
     };
     let mut times = Vec::new();
@@ -255,7 +255,7 @@ fn a_checkpoint_in_the_midst_of_rollbacks() {
             memory,
         };
         let checkpoints = Checkpoints {
-            file: file.clone(),
+            file: file.clone().into(),
             every: Every::Simulated(end / 10),
         };
         let way = (Executor::Optimistic, 1, 3);
@@ -277,7 +277,7 @@ fn programs_in_memory_are_refused_at_the_start() {
         experiment.run.executor = executor;
         let control = RunControl::new();
         let checkpoints = Checkpoints {
-            file: file.clone(),
+            file: file.clone().into(),
             // This run never reaches it.
             every: Every::Wall(Duration::from_secs(100_000)),
         };
@@ -305,7 +305,7 @@ const LAYOUT: &[u8] = b"FABRICSIM CHECKPOINT 12\n";
 fn good() -> Vec<u8> {
     let (_folder, file) = place();
     let checkpoints = Checkpoints {
-        file: file.clone(),
+        file: file.clone().into(),
         every: Every::Simulated(11_000_000),
     };
     let way = (Executor::Conservative, 1, 1);
@@ -414,7 +414,7 @@ fn a_checkpoint_that_cannot_be_written_ends_the_run() {
     let taken = folder.path().join("taken");
     fs::write(&taken, "a file where a folder should be").unwrap();
     let checkpoints = Checkpoints {
-        file: taken.join("checkpoint.fabricsim"),
+        file: taken.join("checkpoint.fabricsim").into(),
         every: Every::Simulated(1_000_000),
     };
     for (executor, processes, threads) in WAYS {

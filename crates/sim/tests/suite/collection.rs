@@ -6,7 +6,7 @@ use std::fs;
 
 use des::Executor;
 use experiment::Experiment;
-use results::{RunResult, Table};
+use results::{RunPath, RunResult, Table};
 use sim::{Checkpoint, Checkpoints, Error, Every, RunContext, RunControl, run_in};
 
 use crate::support::{compute, experiment, job, jobs_on, receive, run, run_everywhere, send, sum, table};
@@ -521,14 +521,15 @@ fn a_run_goes_on_with_the_parts_in_its_folder() {
     let folder = tempfile::tempdir().unwrap();
     let parts = folder.path().join("running");
     fs::create_dir(&parts).unwrap();
+    let followed: RunPath = parts.clone().into();
     let checkpoints = Checkpoints {
-        file: folder.path().join("checkpoint.fabricsim"),
+        file: folder.path().join("checkpoint.fabricsim").into(),
         every: Every::Simulated(31_000_000),
     };
     // The run reaches its end, so the folder has more rows than the checkpoint.
     let way = RunContext {
         checkpoints: Some(&checkpoints),
-        parts: Some(&parts),
+        parts: Some(&followed),
         ..RunContext::default()
     };
     let whole = run_in(&experiment, &RunControl::new(), &way).unwrap().unwrap();
@@ -545,7 +546,7 @@ fn a_run_goes_on_with_the_parts_in_its_folder() {
         written.iter().any(|name| name == "vc_series.00001.parquet"),
         "{written:?}"
     );
-    let checkpoint = Checkpoint::load(&checkpoints.file).unwrap();
+    let checkpoint = Checkpoint::load(&checkpoints.file.at_first()).unwrap();
     let go_on = |experiment: &Experiment, parts| {
         let way = RunContext {
             from: Some(&checkpoint),
@@ -555,7 +556,7 @@ fn a_run_goes_on_with_the_parts_in_its_folder() {
         run_in(experiment, &RunControl::new(), &way)
     };
     (experiment.run.executor, experiment.run.threads) = (Executor::Optimistic, 2);
-    let rest = go_on(&experiment, Some(parts.as_path())).unwrap().unwrap();
+    let rest = go_on(&experiment, Some(&followed)).unwrap().unwrap();
     assert_eq!(rest.summary.collect, reference.summary.collect);
     assert_eq!(rest.summary.digest, reference.summary.digest);
     assert_eq!(names(), written);
@@ -576,7 +577,7 @@ fn a_run_goes_on_with_the_parts_in_its_folder() {
     );
     let mut other = self::experiment(file);
     other.collect.set_series(experiment::Series::Classes);
-    let error = go_on(&other, Some(parts.as_path())).unwrap_err();
+    let error = go_on(&other, Some(&followed)).unwrap_err();
     assert!(
         matches!(&error, Error::Checkpoint { .. }) && error.to_string().contains("the same [collect] as"),
         "{error}"
@@ -586,7 +587,7 @@ fn a_run_goes_on_with_the_parts_in_its_folder() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(&part, bytes).unwrap();
-    let error = go_on(&experiment, Some(parts.as_path())).unwrap_err();
+    let error = go_on(&experiment, Some(&followed)).unwrap_err();
     assert!(
         matches!(&error, Error::Checkpoint { .. })
             && error
@@ -595,7 +596,7 @@ fn a_run_goes_on_with_the_parts_in_its_folder() {
         "{error}"
     );
     fs::remove_file(part).unwrap();
-    let error = go_on(&experiment, Some(parts.as_path())).unwrap_err().to_string();
+    let error = go_on(&experiment, Some(&followed)).unwrap_err().to_string();
     assert!(error.contains("vc_series.00000.parquet"), "{error}");
 }
 
@@ -618,7 +619,7 @@ fn parts_that_cannot_be_written_end_the_run() {
     ] {
         (experiment.run.executor, experiment.run.threads) = (executor, threads);
         let way = RunContext {
-            parts: Some(&missing),
+            parts: Some(&missing.clone().into()),
             ..RunContext::default()
         };
         let error = run_in(&experiment, &RunControl::new(), &way).unwrap_err();

@@ -102,7 +102,7 @@ fn a_run_that_finds_too_few_credits_begins_again() {
     // The rows of the first attempt are gone.
     let folder = tempfile::tempdir().unwrap();
     let way = RunContext {
-        parts: Some(folder.path()),
+        parts: Some(&folder.path().into()),
         ..RunContext::default()
     };
     (experiment.run.executor, experiment.run.threads) = (Executor::Conservative, 2);
