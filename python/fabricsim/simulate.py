@@ -112,6 +112,7 @@ class Check(Record):
     """
 
     text: str
+    """What ``fabricsim check`` prints."""
 
     def __str__(self) -> str:
         return self.text

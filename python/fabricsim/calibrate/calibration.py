@@ -30,10 +30,13 @@ class Given:
     switches: int = 1
     """Switches between the two hosts."""
     switch_latency: float | None = None
+    """Of each of the switches."""
     cable_latency: float | None = None
     """Of each of the cables, one more than switches."""
     eager_threshold: int | None = None
+    """In bytes; None: found in the measurements."""
     framing: Framing = Framing()
+    """Bytes on the wire besides payloads."""
 
     @property
     def latency(self) -> float | None:
@@ -48,15 +51,19 @@ class Calibration:
     """What the measurements say."""
 
     measurements: tuple[Measurement, ...]
+    """The tables that were read."""
     given: Given
+    """What the user knows."""
     latency: dict[int, float]
     """Half round-trip times in microseconds by size: the medians of all files."""
     bandwidth: dict[int, float]
     """Rates of one pair in a window in 10^9 bytes per second by size, likewise."""
     window: int
+    """Messages in flight in the measurements of bandwidth."""
     fit: Fit | None
     """None without half round-trip times."""
     lines: Lines | None
+    """Half round-trip times as straight lines between jumps; None with too few sizes."""
     link: Estimate | None
     """Bandwidth of the slowest link in bytes per nanosecond."""
     link_source: str
@@ -68,6 +75,7 @@ class Calibration:
     gap: Estimate | None
     """Least time between two messages of a NIC, in microseconds."""
     gap_reason: str
+    """Why there is no gap."""
     large_handshake: bool
     """Whether the jump at the eager threshold is larger than the network latency can explain."""
     separation: Separation

@@ -53,6 +53,7 @@ class CalibrationWarning:
     name: str
     """One of `WARNINGS`."""
     text: str
+    """The reason, as a sentence."""
 
     def __str__(self) -> str:
         return f"{self.name}: {self.text}"

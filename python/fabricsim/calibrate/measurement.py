@@ -36,9 +36,11 @@ class Measurement:
     """One table of one benchmark."""
 
     file: str
+    """Where it was read."""
     benchmark: str
     """The program's name of the benchmark."""
     kind: Kind
+    """What was measured."""
     rows: tuple[Row, ...]
     """In the order of the file, each size once."""
     pairs: int = 1

@@ -20,6 +20,7 @@ class Entry:
     """A key with its value."""
 
     key: str
+    """Of an experiment, in dots."""
     value: str
     """As an experiment writes it."""
     error: str
@@ -33,7 +34,9 @@ class Missing:
     """A key, or a property, that the measurements do not determine."""
 
     key: str
+    """Of an experiment, in dots, or the name of the property."""
     reason: str
+    """Why the measurements do not determine it."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,9 @@ class Preset:
     """What is known and what is not."""
 
     entries: tuple[Entry, ...]
+    """The keys with a value."""
     missing: tuple[Missing, ...]
+    """The keys without one."""
 
     def to_dict(self) -> dict[str, Any]:
         """Nested tables, as `fabricsim.run` takes them in `set`."""

@@ -135,17 +135,29 @@ class Plan:
     """The contents of a sweep file."""
 
     file: Path
+    """The sweep file."""
     name: str
+    """Heading of the page."""
     axes: tuple[Axis, ...]
+    """What varies."""
     points: tuple[Point, ...]
+    """All combinations of the axes."""
     seeds: tuple[int | None, ...]
+    """Of the runs of each point; None stands for the experiment's own seed."""
     confidence: float
+    """Level of the confidence intervals."""
     interference: bool
+    """Whether each job of ranks also runs alone."""
     keep_results: bool
+    """Whether whole results are cached, and not only summaries."""
     costs: Path | None
+    """The cost table."""
     derived: tuple[Derived, ...]
+    """Columns that formulas make."""
     report: ReportSettings
+    """The contents of the page."""
     cluster: ClusterSettings
+    """Where the runs execute."""
 
     @property
     def cases(self) -> Iterator[Case]:
