@@ -74,11 +74,16 @@ class DimensionOrder(Routing):
 
     Parameters
     ----------
-    deadlock : {"dateline", "bubble"}
-        What keeps the rings of a torus moving: dateline (2 VCs) or bubble (1 VC) (default: dateline).
+    deadlock : {"dateline", "dateline-at-entry", "bubble"}
+        What keeps the rings of a torus moving: dateline (2 VCs), dateline-at-entry (2 VCs, one of which a
+        packet keeps in a ring, as in BookSim) or bubble (1 VC) (default: dateline).
+    paths : {"hashed", "random"}
+        Which direction of a ring of a torus if both are equally long: hashed, by source and destination,
+        or random, for each packet (default: hashed).
     """
 
-    deadlock: Literal["dateline", "bubble"] | None = ...
+    deadlock: Literal["dateline", "dateline-at-entry", "bubble"] | None = ...
+    paths: Literal["hashed", "random"] | None = ...
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Doal(Routing):
@@ -172,9 +177,10 @@ class Par(Routing):
     candidates : int
         Random nodes tried, of which the cheapest is compared (default: 1; 4 where there are neither
         groups nor dimensions).
-    intermediate : {"router", "group", "global-link"}
+    intermediate : {"router", "any-group", "group", "global-link"}
         What a non-minimal path goes through: router or, in networks of groups, group, or global-link, a
-        link of the source's group (default: router).
+        link of the source's group; there router is one of a third group, and any-group one of all, of
+        which those in the groups of source and destination mean the minimal path (default: router).
     paths : {"hashed", "random", "adaptive"}
         Which of equal paths in networks of groups (spine, link between two groups): hashed, by source,
         intermediate node and destination; random or adaptive, at every router (default: adaptive in a
@@ -201,7 +207,7 @@ class Par(Routing):
     weight: float | None = ...
     cost: Literal["load", "load-hops", "load-remaining"] | None = ...
     candidates: int | None = ...
-    intermediate: Literal["router", "group", "global-link"] | None = ...
+    intermediate: Literal["router", "any-group", "group", "global-link"] | None = ...
     paths: Literal["hashed", "random", "adaptive"] | None = ...
     local: Literal["minimal", "ugal"] | None = ...
     metric: Literal["total", "queue", "credits"] | None = ...
@@ -229,9 +235,10 @@ class Piggyback(Routing):
     candidates : int
         Random nodes tried, of which the cheapest is compared (default: 1; 4 where there are neither
         groups nor dimensions).
-    intermediate : {"router", "group", "global-link"}
+    intermediate : {"router", "any-group", "group", "global-link"}
         What a non-minimal path goes through: router or, in networks of groups, group, or global-link, a
-        link of the source's group (default: router).
+        link of the source's group; there router is one of a third group, and any-group one of all, of
+        which those in the groups of source and destination mean the minimal path (default: router).
     paths : {"hashed", "random", "adaptive"}
         Which of equal paths in networks of groups (spine, link between two groups): hashed, by source,
         intermediate node and destination; random or adaptive, at every router (default: adaptive in a
@@ -260,7 +267,7 @@ class Piggyback(Routing):
     weight: float | None = ...
     cost: Literal["load", "load-hops", "load-remaining"] | None = ...
     candidates: int | None = ...
-    intermediate: Literal["router", "group", "global-link"] | None = ...
+    intermediate: Literal["router", "any-group", "group", "global-link"] | None = ...
     paths: Literal["hashed", "random", "adaptive"] | None = ...
     local: Literal["minimal", "ugal"] | None = ...
     metric: Literal["total", "queue", "credits"] | None = ...
@@ -297,9 +304,10 @@ class Ugal(Routing):
     candidates : int
         Random nodes tried, of which the cheapest is compared (default: 1; 4 where there are neither
         groups nor dimensions).
-    intermediate : {"router", "group", "global-link"}
+    intermediate : {"router", "any-group", "group", "global-link"}
         What a non-minimal path goes through: router or, in networks of groups, group, or global-link, a
-        link of the source's group (default: router).
+        link of the source's group; there router is one of a third group, and any-group one of all, of
+        which those in the groups of source and destination mean the minimal path (default: router).
     paths : {"hashed", "random", "adaptive"}
         Which of equal paths in networks of groups (spine, link between two groups): hashed, by source,
         intermediate node and destination; random or adaptive, at every router (default: adaptive in a
@@ -331,7 +339,7 @@ class Ugal(Routing):
     weight: float | None = ...
     cost: Literal["load", "load-hops", "load-remaining"] | None = ...
     candidates: int | None = ...
-    intermediate: Literal["router", "group", "global-link"] | None = ...
+    intermediate: Literal["router", "any-group", "group", "global-link"] | None = ...
     paths: Literal["hashed", "random", "adaptive"] | None = ...
     local: Literal["minimal", "ugal"] | None = ...
     metric: Literal["total", "queue", "credits"] | None = ...
@@ -350,8 +358,8 @@ class Valiant(Routing):
     ----------
     intermediate : {"router", "any-router", "group", "global-link"}
         What a path goes through: router or, in networks of groups, group, or global-link, a link of the
-        source's group; there router is one in a group that is neither the source's nor the destination's,
-        and any-router any one (default: router).
+        source's group; router is one in a group that is neither the source's nor the destination's, or,
+        without groups, one other than these two, and any-router any one (default: router).
     paths : {"hashed", "random", "adaptive"}
         Which of equal paths in networks of groups (spine, link between two groups): hashed, by source,
         intermediate node and destination; random or adaptive, at every router (default: adaptive in a

@@ -7,13 +7,16 @@
 //!
 //! A torus has two options against deadlock in its rings. With `deadlock = "dateline"` a packet uses VC 0 in a
 //! dimension up to and including the wrap-around link, and VC 1 behind it or if its path does not wrap around. So VC
-//! 0 of a ring is never closed, and VC 1 never contains the wrap-around link. With `"bubble"` there is one VC, and a
-//! packet enters a ring, from its host or from another dimension, only if it leaves a bubble
+//! 0 of a ring is never closed, and VC 1 never contains the wrap-around link. With `"dateline-at-entry"` (BookSim 2) a
+//! packet keeps one VC in a ring: VC 1 if its coordinate exceeds that of the destination when it enters the ring, else
+//! VC 0. So each VC has the packets that wrap around in one direction, and those that do not in the other. Packets that
+//! wrap around cross at most half of the ring, so no channel of the link opposite the wrap-around link depends on
+//! another, and the VC is not closed. With `"bubble"` there is one VC, and a packet enters a ring, from its host or from another dimension, only if it leaves a bubble
 //! ([`BufferClaim::Bubble`]). A mesh needs one VC and no bubbles. If both directions are equally long, source and
-//! destination decide, so that half of these pairs use each direction.
+//! destination decide, so that half of these pairs use each direction, or a random number for each packet.
 //!
 //! State (torus): `phase` is 1 after the first router; bit d of `via` is the direction in dimension d if both are
-//! equally long (0: up). Source and destination pick one of parallel cables, the same fraction of them in every
+//! equally long (0: up). With `"dateline-at-entry"` the VC of the last link says the rest. Source and destination pick one of parallel cables, the same fraction of them in every
 //! dimension. State with parallel cables: `phase` as above, and `path`, which is scaled to the number of cables.
 //!
 //! In a HyperX every dimension is one link, and links of a dimension wait only for those of later ones: one VC.
@@ -29,15 +32,21 @@ use config::{Error, Section, parameters};
 use topology::{Cartesian, HostId, HyperX, Port, RouterId, Shape, Topology, pick};
 
 use crate::fixed::Fixed;
-use crate::{Algorithm, At, BufferClaim, Chance, Hop, Oblivious, RouteState, spread};
+use crate::{
+    Algorithm, At, BufferClaim, Chance, Congestion, Hop, Oblivious, Random, RouteState, Routing, spread,
+};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "dimension-order",
     works_on: "torus, mesh, hyperx, express-mesh",
     summary: "dimension after dimension, in the shorter direction (Dally and Seitz 1987)",
     parameters: parameters! {
-        choice("deadlock", &["dateline", "bubble"],
-            "what keeps the rings of a torus moving: dateline (2 VCs) or bubble (1 VC)");
+        choice("deadlock", &["dateline", "dateline-at-entry", "bubble"],
+            "what keeps the rings of a torus moving: dateline (2 VCs), dateline-at-entry (2 VCs, one of which a packet \
+             keeps in a ring, as in BookSim) or bubble (1 VC)");
+        choice("paths", &["hashed", "random"],
+            "which direction of a ring of a torus if both are equally long: hashed, by source and destination, or \
+             random, for each packet");
     },
     routes: |shape| match shape {
         Shape::Cartesian(_) | Shape::HyperX(_) => true,
@@ -46,9 +55,18 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     },
     build: |section, topology| {
         let rings = Rings::read(section, "deadlock", &*topology)?;
+        let at_random = section.choice("paths")? == "random";
+        if at_random && rings == Rings::None {
+            let what = topology.describe();
+            let text = format!("this {what} has no rings, and only they have a choice; expected hashed");
+            return Err(section.error("paths", text));
+        }
         Ok(match topology.shape() {
             Shape::HyperX(_) => Box::new(LinkPerDimension::new(topology)),
             Shape::Graph(_) => Box::new(StraightWays { topology }),
+            _ if at_random => Box::new(RandomDirections(DimensionOrder {
+                ways: Ways::new(topology, rings),
+            })),
             _ => Box::new(DimensionOrder {
                 ways: Ways::new(topology, rings),
             }),
@@ -63,17 +81,20 @@ pub(crate) enum Rings {
     None,
     /// One VC before and on the wrap-around link, another behind it.
     Dateline,
+    /// Two VCs, of which a packet keeps one from its entry into a ring on.
+    DatelineAtEntry,
     /// One VC, which packets enter only if they leave a bubble.
     Bubble,
 }
 
 impl Rings {
-    /// Reads a parameter with the value `dateline` or `bubble`.
+    /// Reads a parameter with the value `dateline`, `dateline-at-entry` or `bubble`.
     pub(crate) fn read(section: &Section, key: &str, topology: &dyn Topology) -> Result<Rings, Error> {
         let name = section.choice(key)?;
         let wraps = matches!(topology.shape(), Shape::Cartesian(grid) if grid.wraps());
         match (name, wraps) {
             ("dateline", true) => Ok(Rings::Dateline),
+            ("dateline-at-entry", true) => Ok(Rings::DatelineAtEntry),
             (_, true) => Ok(Rings::Bubble),
             ("dateline", false) => Ok(Rings::None),
             (_, false) => {
@@ -87,13 +108,13 @@ impl Rings {
     pub(crate) fn vcs(self) -> u8 {
         match self {
             Rings::None | Rings::Bubble => 1,
-            Rings::Dateline => 2,
+            Rings::Dateline | Rings::DatelineAtEntry => 2,
         }
     }
 
     pub(crate) fn packets_per_vc(self) -> u32 {
         match self {
-            Rings::None | Rings::Dateline => 1,
+            Rings::None | Rings::Dateline | Rings::DatelineAtEntry => 1,
             Rings::Bubble => 2,
         }
     }
@@ -146,13 +167,19 @@ impl Ways {
 
     /// The hop in the first remaining dimension, or to the host.
     pub(crate) fn hop(&self, at: At, state: &mut RouteState) -> Hop {
+        self.hop_by(at, state, |hashed| hashed)
+    }
+
+    /// The same. `choose` makes the draw at the first router from that of source and destination.
+    #[inline]
+    fn hop_by(&self, at: At, state: &mut RouteState, choose: impl FnOnce(u32) -> u32) -> Hop {
         let (target, port) = self.topology.attachment(at.destination);
         let grid = cartesian(&*self.topology);
         let Some(difference) = grid.first_difference(at.router, target) else {
             return Hop::new(port, 0);
         };
         if state.phase == 0 && (self.rings != Rings::None || self.parallel) {
-            let draw = spread(at.source.0, at.destination.0);
+            let draw = choose(spread(at.source.0, at.destination.0));
             let needed = self.needed_of(draw, at.router, target);
             *state = RouteState {
                 via: needed & DIRECTIONS,
@@ -206,13 +233,25 @@ impl Ways {
             };
             return Hop { port, vc: 0, claim };
         }
-        let wraps_ahead = up != (there > here);
-        Hop::new(port, u8::from(!wraps_ahead))
+        let vc = match self.rings {
+            Rings::DatelineAtEntry if at.input == grid.step_port(at.router, dimension, !up, cable) => at.vc,
+            Rings::DatelineAtEntry => u8::from(here > there),
+            _ => {
+                let wraps_ahead = up != (there > here);
+                u8::from(!wraps_ahead)
+            }
+        };
+        Hop::new(port, vc)
     }
 
     /// The part of a draw on which the ways from one router to another depend, and no more: the direction in each
     /// dimension in which both are equally long, and the cable.
     pub(crate) fn needed_of(&self, draw: u32, here: RouterId, target: RouterId) -> u32 {
+        draw & self.needed(here, target)
+    }
+
+    /// The bits of a draw on which the ways from one router to another depend.
+    fn needed(&self, here: RouterId, target: RouterId) -> u32 {
         let grid = cartesian(&*self.topology);
         let mut needed = if self.parallel { !DIRECTIONS } else { 0 };
         if self.rings != Rings::None {
@@ -224,7 +263,7 @@ impl Ways {
                 needed |= u32::from(a.abs_diff(b) == size / 2) << dimension;
             }
         }
-        draw & needed
+        needed
     }
 
     /// Calls `each` with every port that a hop to another router can take, and its share.
@@ -238,7 +277,7 @@ impl Ways {
         let shorter = match self.rings {
             Rings::None if there > here => Shorter::Up,
             Rings::None => Shorter::Down,
-            Rings::Dateline | Rings::Bubble => self.shorter(dimension, here, there),
+            Rings::Dateline | Rings::DatelineAtEntry | Rings::Bubble => self.shorter(dimension, here, there),
         };
         let ups: &[bool] = match shorter {
             Shorter::Up => &[true],
@@ -302,6 +341,73 @@ impl Fixed for DimensionOrder {
         }
         self.ways
             .shares(router, target, |port, share| out.push((port, state, share)));
+    }
+}
+
+/// Dimension order where each packet draws its direction of equally long ones; source and destination still pick
+/// parallel cables.
+struct RandomDirections(DimensionOrder);
+
+impl RandomDirections {
+    /// The directions that the path of a packet depends on, where it enters the network.
+    fn open(&self, at: At, state: RouteState) -> u32 {
+        let ways = &self.0.ways;
+        let (target, _) = ways.topology.attachment(at.destination);
+        match state.phase == 0 && target != at.router {
+            true => ways.needed(at.router, target) & DIRECTIONS,
+            false => 0,
+        }
+    }
+
+    /// The hop with these directions, if they are open.
+    fn hop(&self, at: At, state: &mut RouteState, directions: u32) -> Hop {
+        self.0
+            .ways
+            .hop_by(at, state, |hashed| hashed & !DIRECTIONS | directions)
+    }
+}
+
+impl Routing for RandomDirections {
+    fn vcs(&self) -> u8 {
+        Routing::vcs(&self.0)
+    }
+
+    fn packets_per_vc(&self) -> u32 {
+        Routing::packets_per_vc(&self.0)
+    }
+
+    fn route(&self, at: At, state: &mut RouteState, _: &dyn Congestion, random: &mut dyn Random) -> Hop {
+        let directions = match self.open(at, *state) {
+            0 => 0,
+            _ => random.below(DIRECTIONS + 1),
+        };
+        self.hop(at, state, directions)
+    }
+
+    fn predicted_port(&self, at: At, mut state: RouteState) -> Option<Port> {
+        (self.open(at, state) == 0).then(|| self.hop(at, &mut state, 0).port)
+    }
+
+    fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
+        let open = self.open(at, state);
+        let mut directions = open;
+        loop {
+            let mut next = state;
+            out.push((self.hop(at, &mut next, directions), next));
+            if directions == 0 {
+                return;
+            }
+            // The next smaller subset.
+            directions = (directions - 1) & open;
+        }
+    }
+
+    fn oblivious(&self) -> Option<Oblivious> {
+        Routing::oblivious(&self.0)
+    }
+
+    fn chances(&self, router: RouterId, destination: HostId, state: RouteState, out: &mut Vec<Chance>) {
+        Routing::chances(&self.0, router, destination, state, out);
     }
 }
 

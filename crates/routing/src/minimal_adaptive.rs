@@ -121,7 +121,9 @@ impl AcrossGrid {
             let shorter = match self.escape.rings() {
                 Rings::None if there > here => Shorter::Up,
                 Rings::None => Shorter::Down,
-                Rings::Dateline | Rings::Bubble => self.escape.shorter(dimension, here, there),
+                Rings::Dateline | Rings::DatelineAtEntry | Rings::Bubble => {
+                    self.escape.shorter(dimension, here, there)
+                }
             };
             for cable in 0..grid.links(dimension) {
                 if shorter != Shorter::Down {

@@ -58,11 +58,16 @@ pub(crate) fn renumbered(
         return Err(section.error(VCS.name, text));
     }
     if phases == PhaseNumbering::Ugal {
-        for (key, expected) in [("intermediate", "router"), ("local", "minimal")] {
-            if section.choice(key)? != expected {
+        let known = [
+            ("intermediate", &["router", "any-group"][..]),
+            ("local", &["minimal"]),
+        ];
+        for (key, expected) in known {
+            if !expected.contains(&section.choice(key)?) {
                 let text = format!(
                     "phases are those of paths through a router of another group; expected by-segment, or {key} = \
-                     \"{expected}\""
+                     \"{}\"",
+                    expected.join("\" or \"")
                 );
                 return Err(section.error(VCS.name, text));
             }

@@ -25,6 +25,10 @@
 //! knows the reported loads of all links that leave its group ([`Reports`]), and uses the load of the path's first
 //! such link if that is greater.
 //!
+//! With `intermediate = "any-group"` the node is drawn from all routers with hosts, and one in the group of source or
+//! destination means the minimal path (BookSim 2 draws so from all hosts: a path through the destination's group begins
+//! with the port of the minimal path, whose load is never greater than its own).
+//!
 //! Packets without an intermediate node are routed minimally: those that stay in a group, unless `local = "ugal"`, and
 //! all packets if there are fewer than three groups or routers with hosts. The path segments define paths, VCs and
 //! state.

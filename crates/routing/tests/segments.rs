@@ -165,6 +165,61 @@ fn valiant_can_go_through_any_router() {
     }
 }
 
+/// Without groups, too: the source's router means the minimal path, that of the destination a path on the first VC.
+#[test]
+fn valiant_goes_through_any_router_of_a_hyperx() {
+    let topology = network("kind = \"hyperx\"\nshape = [4, 4]\nhosts_per_router = 4");
+    let valiant = routing("valiant", "intermediate = \"any-router\"", &topology);
+    assert_eq!(valiant.vcs(), 2);
+    let at = start(&*topology, HostId(0), HostId(63));
+    let mut options = Vec::new();
+    valiant.options(at, RouteState::default(), &mut options);
+    let (there, elsewhere): (Vec<(Hop, RouteState)>, Vec<_>) =
+        options.iter().partition(|(hop, _)| hop.vc == 1);
+    assert_eq!(there.len(), 1);
+    let mut nodes: Vec<u32> = elsewhere.iter().map(|(_, state)| state.via).collect();
+    nodes.sort();
+    assert!(nodes.iter().copied().eq(1..16), "{nodes:?}");
+    // A path has 1.5 links to a router at random and as many from there, less what is behind the destination's router
+    // where the packet meets it first.
+    let (mut draws, mut links) = (Draws(1), 0);
+    for source in (0..64).map(HostId) {
+        for destination in (0..64).map(HostId) {
+            let at = start(&*topology, source, destination);
+            links += path(&*topology, &*valiant, at, &Load(|_| 0), &mut draws).len();
+        }
+    }
+    let mean = f64::from(links as u32) / (64.0 * 64.0);
+    assert!((mean - 2.74).abs() < 0.04, "{mean}");
+}
+
+/// With a loaded minimal path all packets to other groups take a detour but those that have drawn a node in the group
+/// of an end: two of nine groups.
+#[test]
+fn ugal_can_draw_from_all_groups() {
+    let topology = network(SMALL);
+    let ugal = |intermediate: &str| {
+        routing(
+            "ugal",
+            &format!("bias = \"0 B\"\nweight = 0\nintermediate = \"{intermediate}\""),
+            &topology,
+        )
+    };
+    let detours = |intermediate: &str| {
+        let (routing, mut draws, mut detours) = (ugal(intermediate), Draws(1), 0);
+        for _ in 0..9000 {
+            let at = start(&*topology, HostId(0), HostId(71));
+            let path = path(&*topology, &*routing, at, &Load(|_| 4096), &mut draws);
+            let through: Vec<u32> = path.iter().map(|(router, _)| router.0 / 4).collect();
+            detours += u32::from(through.iter().any(|group| ![0, 8].contains(group)));
+        }
+        detours
+    };
+    assert_eq!(detours("router"), 9000);
+    let drawn = detours("any-group");
+    assert!(drawn.abs_diff(7000) < 150, "{drawn}");
+}
+
 #[test]
 fn slim_fly_takes_four_links_with_four_vcs_at_most() {
     let topology = network("kind = \"slim-fly\"\nq = 5\nhosts_per_router = 2");

@@ -40,12 +40,12 @@ pub(super) struct CartesianSegments {
 }
 
 impl CartesianSegments {
-    pub(super) fn new(topology: Arc<dyn Topology>, retractable: bool) -> CartesianSegments {
+    pub(super) fn new(topology: Arc<dyn Topology>, ends_too: bool, retractable: bool) -> CartesianSegments {
         let rings = match cartesian(&*topology).wraps() {
             true => Rings::Dateline,
             false => Rings::None,
         };
-        let nodes = IntermediateRouters::new(&*topology);
+        let nodes = IntermediateRouters::new(&*topology, ends_too);
         let first_vc = u8::from(retractable) * rings.vcs();
         let last_vc = match nodes.any() {
             true => first_vc + rings.vcs(),

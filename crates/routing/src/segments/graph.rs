@@ -34,9 +34,10 @@ impl GraphSegments {
     pub(super) fn new(
         section: &Section,
         topology: Arc<dyn Topology>,
+        ends_too: bool,
         retractable: bool,
     ) -> Result<GraphSegments, Error> {
-        let nodes = IntermediateRouters::new(&*topology);
+        let nodes = IntermediateRouters::new(&*topology, ends_too);
         let graph = topology.shape().graph().expect("the registry checks the shape");
         // Hosts of a single router exchange packets without any link.
         let diameter = graph.diameter().max(1);

@@ -28,6 +28,8 @@ pub(crate) enum IntermediateNode {
     Linked(u32, u16),
     /// Another router of the group that is the source's and the destination's.
     Inside(RouterId),
+    /// One in the group of an end, with which the path is minimal.
+    AtAnEnd,
 }
 
 /// VC of the links to an intermediate router of the same group. No other packet waits for a local link of this VC: the
@@ -72,7 +74,7 @@ impl GroupNodes {
         let (routers, leaves) = (groups.routers_per_group(), groups.host_routers_per_group());
         let first_vc = u8::from(retractable);
         let (nodes, last_vc) = match intermediate {
-            Intermediate::Router | Intermediate::AnyRouter => (leaves, first_vc + 2),
+            Intermediate::Router | Intermediate::AnyRouter | Intermediate::AnyGroup => (leaves, first_vc + 2),
             Intermediate::Group | Intermediate::GlobalLink => (1, first_vc + 1),
         };
         GroupNodes {
@@ -124,7 +126,7 @@ impl GroupNodes {
         match (ends, self.intermediate) {
             (Ends::Routers(..), _) => self.places_inside,
             (Ends::Linked(router, destination), _) => self.linked_places(router, destination),
-            (_, Intermediate::AnyRouter) => self.groups * self.nodes,
+            (_, Intermediate::AnyRouter | Intermediate::AnyGroup) => self.groups * self.nodes,
             (Ends::Groups(source, destination), Intermediate::GlobalLink) => {
                 groups.links_elsewhere(source, destination)
             }
@@ -139,6 +141,12 @@ impl GroupNodes {
             Ends::Groups(source, destination) if self.intermediate == Intermediate::GlobalLink => {
                 let (group, link) = groups.link_elsewhere(source, destination, index);
                 IntermediateNode::Outside(group, link as u16)
+            }
+            Ends::Groups(source, destination)
+                if self.intermediate == Intermediate::AnyGroup
+                    && [source, destination].contains(&(index / self.nodes)) =>
+            {
+                IntermediateNode::AtAnEnd
             }
             Ends::Groups(source, destination) => {
                 IntermediateNode::Outside(self.outside(groups, index, (source, destination)), 0)
@@ -224,12 +232,12 @@ impl GroupNodes {
         let (low, high) = (source.min(destination), source.max(destination));
         let without_high = if index >= low * size { index + size } else { index };
         let node = match self.intermediate {
-            Intermediate::AnyRouter => index,
+            Intermediate::AnyRouter | Intermediate::AnyGroup => index,
             _ if without_high >= high * size => without_high + size,
             _ => without_high,
         };
         match (self.leaves, self.intermediate) {
-            (Some(leaves), Intermediate::Router | Intermediate::AnyRouter) => {
+            (Some(leaves), Intermediate::Router | Intermediate::AnyRouter | Intermediate::AnyGroup) => {
                 let (group, leaf) = leaves.divide(node);
                 group * groups.routers_per_group() + leaf
             }

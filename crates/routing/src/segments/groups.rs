@@ -97,8 +97,10 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
         let draw = spread(via, at.destination.0);
         let groups = self.network.groups();
         match self.nodes.intermediate {
-            Intermediate::Router | Intermediate::AnyRouter if at.router.0 == via => None,
-            Intermediate::Router | Intermediate::AnyRouter => {
+            Intermediate::Router | Intermediate::AnyRouter | Intermediate::AnyGroup if at.router.0 == via => {
+                None
+            }
+            Intermediate::Router | Intermediate::AnyRouter | Intermediate::AnyGroup => {
                 let (via, path) = (RouterId(via), self.network.local_path(draw));
                 let way = |_: &T, to_other_group| match to_other_group {
                     true => (self.first_link(at.router, via, draw, chosen), path),
@@ -206,7 +208,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
     fn leaves_group(&self, here: RouterId, via: u32) -> bool {
         let groups = self.network.groups();
         match self.nodes.intermediate {
-            Intermediate::Router => true,
+            Intermediate::Router | Intermediate::AnyGroup => true,
             Intermediate::AnyRouter => groups.group(here) != groups.group(RouterId(via)),
             Intermediate::Group | Intermediate::GlobalLink => false,
         }
@@ -390,6 +392,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
             IntermediateNode::Outside(via, link) => (via, link),
             IntermediateNode::Linked(via, link) => return Some(self.over_own_link(at, via, link)),
             IntermediateNode::Inside(via) => return Some((self.hop_inside(at, via), towards_inside(via))),
+            IntermediateNode::AtAnEnd => return None,
         };
         let mut state = RouteState {
             via,
@@ -450,7 +453,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         let groups = self.network.groups();
         let here = groups.group(at.router);
         let (there, link) = match (state.phase, self.nodes.intermediate) {
-            (FIRST_SEGMENT, Intermediate::Router | Intermediate::AnyRouter) => {
+            (FIRST_SEGMENT, Intermediate::Router | Intermediate::AnyRouter | Intermediate::AnyGroup) => {
                 let (via, draw) = (RouterId(state.via), spread(state.via, at.destination.0));
                 (
                     groups.group(via),
@@ -487,10 +490,11 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
             IntermediateNode::Inside(via) => {
                 return groups.distance(at.router, via) + groups.distance(via, target);
             }
+            IntermediateNode::AtAnEnd => return self.minimal_links(at, target, start),
         };
         let draw = spread(via, at.destination.0);
         let (met, before) = match self.nodes.intermediate {
-            Intermediate::Router | Intermediate::AnyRouter => {
+            Intermediate::Router | Intermediate::AnyRouter | Intermediate::AnyGroup => {
                 let via = RouterId(via);
                 let link = self.first_link(at.router, via, draw, start.1.path);
                 (via, self.links(at.router, via, link))
@@ -529,6 +533,9 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         let (via, link) = match via {
             IntermediateNode::Outside(via, link) | IntermediateNode::Linked(via, link) => (via, link),
             IntermediateNode::Inside(via) => return self.chances_inside(router, via, share, out),
+            IntermediateNode::AtAnEnd => {
+                return self.chances(router, target, RouteState::default(), share, out);
+            }
         };
         let chosen = (self.nodes.intermediate == Intermediate::GlobalLink).then_some(link);
         if self.nodes.intermediate == Intermediate::AnyRouter && router.0 == via {
@@ -551,7 +558,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         }
         if state.phase == FIRST_SEGMENT {
             let here = match self.nodes.intermediate {
-                Intermediate::Router | Intermediate::AnyRouter => router.0,
+                Intermediate::Router | Intermediate::AnyRouter | Intermediate::AnyGroup => router.0,
                 Intermediate::Group | Intermediate::GlobalLink => self.network.groups().group(router),
             };
             if here != state.via {

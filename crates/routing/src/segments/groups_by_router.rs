@@ -68,7 +68,9 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RET
     #[inline]
     fn goal(&self, via: u32, link: u16) -> Goal {
         match self.nodes.intermediate {
-            Intermediate::Router | Intermediate::AnyRouter => Goal::Router(RouterId(via)),
+            Intermediate::Router | Intermediate::AnyRouter | Intermediate::AnyGroup => {
+                Goal::Router(RouterId(via))
+            }
             Intermediate::Group => Goal::Group(via),
             Intermediate::GlobalLink => Goal::Link(via, u32::from(link)),
         }
@@ -128,6 +130,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RET
             IntermediateNode::Inside(via) => {
                 (router != via).then(|| (Step::Inside(via), towards_inside(via)))
             }
+            IntermediateNode::AtAnEnd => None,
             IntermediateNode::Outside(via, path) | IntermediateNode::Linked(via, path) => {
                 let goal = self.first_goal(node, via, path);
                 (!self.is_there(router, goal)).then(|| {
@@ -441,6 +444,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
                 let groups = self.groups();
                 return groups.distance(at.router, via) + groups.distance(via, target);
             }
+            IntermediateNode::AtAnEnd => return self.minimal_links(at, target, start),
         };
         let to_target = |from| self.paths.links(from, Goal::Router(target));
         match goal {

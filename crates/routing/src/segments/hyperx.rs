@@ -33,11 +33,11 @@ pub(super) struct DimensionSegments {
 }
 
 impl DimensionSegments {
-    pub(super) fn new(topology: Arc<dyn Topology>, retractable: bool) -> DimensionSegments {
+    pub(super) fn new(topology: Arc<dyn Topology>, ends_too: bool, retractable: bool) -> DimensionSegments {
         let network = hyperx(&*topology);
         let parallel = (0..network.dimensions()).any(|dimension| network.width(dimension) > 1);
         DimensionSegments {
-            nodes: IntermediateRouters::new(&*topology),
+            nodes: IntermediateRouters::new(&*topology, ends_too),
             parallel,
             retractable,
             first_vc: u8::from(retractable),

@@ -1,4 +1,4 @@
-//! Intermediate routers in networks without groups: all routers with hosts.
+//! Intermediate routers in networks without groups: all routers with hosts, with or without the ends of a path.
 
 use topology::{RouterId, Topology};
 
@@ -6,9 +6,11 @@ pub(super) struct IntermediateRouters {
     /// Their numbers in ascending order. `None` if all routers have hosts.
     some: Option<Vec<u32>>,
     count: u32,
+    /// Whether the ends of a path are nodes, too.
+    ends_too: bool,
 }
 
-/// All nodes except one or two.
+/// All nodes, or all except one or two.
 #[derive(Clone, Copy)]
 pub(crate) struct RemainingRouters {
     /// Positions of the ends among the nodes in ascending order. A router without hosts has `NOWHERE`.
@@ -21,7 +23,7 @@ pub(crate) struct RemainingRouters {
 const NOWHERE: u32 = u32::MAX;
 
 impl IntermediateRouters {
-    pub(super) fn new(topology: &dyn Topology) -> IntermediateRouters {
+    pub(super) fn new(topology: &dyn Topology, ends_too: bool) -> IntermediateRouters {
         let mut has_hosts = vec![false; topology.routers() as usize];
         for host in 0..topology.hosts() {
             has_hosts[topology.attachment(topology::HostId(host)).0.0 as usize] = true;
@@ -31,6 +33,7 @@ impl IntermediateRouters {
         IntermediateRouters {
             count: some.len() as u32,
             some: has_hosts.contains(&false).then_some(some),
+            ends_too,
         }
     }
 
@@ -50,9 +53,17 @@ impl IntermediateRouters {
         }
     }
 
-    /// The nodes without two different routers.
+    /// The nodes between two different routers.
     #[inline]
-    pub(super) fn without(&self, here: RouterId, target: RouterId) -> Option<RemainingRouters> {
+    pub(super) fn between(&self, here: RouterId, target: RouterId) -> Option<RemainingRouters> {
+        if self.ends_too {
+            let all = RemainingRouters {
+                low: NOWHERE,
+                high: NOWHERE,
+                left: self.count,
+            };
+            return self.any().then_some(all);
+        }
         let (a, b) = (self.position(here), self.position(target));
         let (low, high) = (a.min(b), a.max(b));
         let taken = u32::from(low != NOWHERE) + u32::from(high != NOWHERE);
@@ -86,7 +97,7 @@ mod tests {
     use super::*;
 
     fn all(nodes: &IntermediateRouters, here: u32, target: u32) -> Vec<u32> {
-        let ends = nodes.without(RouterId(here), RouterId(target));
+        let ends = nodes.between(RouterId(here), RouterId(target));
         ends.map_or(Vec::new(), |ends| {
             (0..nodes.left(ends))
                 .map(|index| nodes.nth(index, ends))
@@ -96,16 +107,26 @@ mod tests {
 
     #[test]
     fn every_place_but_the_ends_comes_once() {
-        let everywhere = IntermediateRouters { some: None, count: 5 };
+        let everywhere = IntermediateRouters {
+            some: None,
+            count: 5,
+            ends_too: false,
+        };
         assert_eq!(all(&everywhere, 0, 3), [1, 2, 4]);
         assert_eq!(all(&everywhere, 4, 3), [0, 1, 2]);
         let somewhere = IntermediateRouters {
             some: Some(vec![1, 4, 6, 9]),
             count: 4,
+            ends_too: false,
         };
         assert_eq!(all(&somewhere, 9, 4), [1, 6]);
         // Router 5 has no hosts.
         assert_eq!(all(&somewhere, 5, 1), [4, 6, 9]);
+        let with_ends = IntermediateRouters {
+            ends_too: true,
+            ..somewhere
+        };
+        assert_eq!(all(&with_ends, 9, 4), [1, 4, 6, 9]);
     }
 
     #[test]
@@ -113,6 +134,7 @@ mod tests {
         let two = IntermediateRouters {
             some: Some(vec![0, 3]),
             count: 2,
+            ends_too: false,
         };
         assert!(all(&two, 0, 3).is_empty());
         assert!(all(&two, 1, 3).is_empty());

@@ -61,6 +61,8 @@ pub(crate) enum Intermediate {
     Router,
     /// All nodes, the ends and their groups included.
     AnyRouter,
+    /// Nodes in all groups. A node in the group of an end means the minimal path.
+    AnyGroup,
     Group,
     /// Links from the source's group to groups other than the destination's.
     GlobalLink,
@@ -249,7 +251,8 @@ pub(crate) const INTERMEDIATE: Parameter = Parameter::choice(
     "intermediate",
     INTERMEDIATES,
     "what a non-minimal path goes through: router or, in networks of groups, group, or global-link, a link of the \
-     source's group",
+     source's group; there router is one of a third group, and any-group one of all, of which those in the groups of \
+     source and destination mean the minimal path",
 );
 
 /// The paths of packets that stay in their group, of the algorithms that compare loads.
@@ -302,7 +305,7 @@ pub(crate) fn routes(shape: &Shape<'_>) -> bool {
 }
 
 /// The values of `intermediate` of the algorithms that compare loads.
-pub(crate) const INTERMEDIATES: &[&str] = &["router", "group", "global-link"];
+pub(crate) const INTERMEDIATES: &[&str] = &["router", "any-group", "group", "global-link"];
 
 /// Largest number of links between two groups with `intermediate = "global-link"`: a packet keeps the drawn link in 16
 /// bits.
@@ -322,6 +325,7 @@ pub(crate) fn build<const RETRACTABLE: bool>(
     let intermediate = match section.choice_of("intermediate", known)? {
         "router" => Intermediate::Router,
         "any-router" => Intermediate::AnyRouter,
+        "any-group" => Intermediate::AnyGroup,
         "global-link" => Intermediate::GlobalLink,
         _ => Intermediate::Group,
     };
@@ -349,9 +353,13 @@ pub(crate) fn build<const RETRACTABLE: bool>(
         };
         return Ok(compiled(&*topology, in_groups));
     }
-    if intermediate != Intermediate::Router {
+    if !matches!(intermediate, Intermediate::Router | Intermediate::AnyRouter) {
+        let others = match known.contains(&"any-router") {
+            true => " or any-router",
+            false => "",
+        };
         let text = format!(
-            "this {} has no groups to go through; expected router",
+            "this {} has no groups to go through; expected router{others}",
             topology.describe()
         );
         return Err(section.error("intermediate", text));
@@ -375,10 +383,11 @@ pub(crate) fn build<const RETRACTABLE: bool>(
         let text = format!("this {} has no groups; expected any", topology.describe());
         return Err(section.error(DETOURS.name, text));
     }
+    let ends_too = intermediate == Intermediate::AnyRouter;
     Ok(match topology.shape() {
-        Shape::Cartesian(_) => algorithm.over(CartesianSegments::new(topology, RETRACTABLE)),
-        Shape::HyperX(_) => algorithm.over(DimensionSegments::new(topology, RETRACTABLE)),
-        _ => algorithm.over(GraphSegments::new(section, topology, RETRACTABLE)?),
+        Shape::Cartesian(_) => algorithm.over(CartesianSegments::new(topology, ends_too, RETRACTABLE)),
+        Shape::HyperX(_) => algorithm.over(DimensionSegments::new(topology, ends_too, RETRACTABLE)),
+        _ => algorithm.over(GraphSegments::new(section, topology, ends_too, RETRACTABLE)?),
     })
 }
 

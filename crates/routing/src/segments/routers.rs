@@ -63,7 +63,7 @@ impl<L: RouterSegments> PathSegments for L {
     }
 
     fn ends(&self, here: RouterId, target: RouterId, _: RouteState) -> Option<RemainingRouters> {
-        self.all_places().without(here, target)
+        self.all_places().between(here, target)
     }
 
     fn nodes(&self, ends: RemainingRouters) -> u32 {
@@ -93,6 +93,9 @@ impl<L: RouterSegments> PathSegments for L {
         _: &dyn Congestion,
         _: &mut dyn Random,
     ) -> Option<PathStart> {
+        if at.router.0 == via {
+            return None;
+        }
         (state.phase, state.via) = (FIRST_SEGMENT, via);
         Some((self.first_segment(at, &mut state), state))
     }
@@ -132,7 +135,17 @@ impl<L: RouterSegments> PathSegments for L {
         }
     }
 
-    fn chances_through(&self, router: RouterId, _: RouterId, via: u32, share: f64, out: &mut Vec<Chance>) {
+    fn chances_through(
+        &self,
+        router: RouterId,
+        target: RouterId,
+        via: u32,
+        share: f64,
+        out: &mut Vec<Chance>,
+    ) {
+        if router.0 == via {
+            return self.chances(router, target, RouteState::default(), share, out);
+        }
         let state = RouteState {
             via,
             phase: FIRST_SEGMENT,

@@ -27,6 +27,70 @@ fn both_directions_of_equal_length_are_used() {
     }
 }
 
+/// Of the paths of one direction those that wrap around have one VC, and the others the other one; the VCs change
+/// places in the other direction.
+#[test]
+fn a_vc_of_a_dateline_at_entry_is_kept_to_the_end_of_the_ring() {
+    let topology = network("kind = \"torus\"\nsizes = [8, 5]");
+    let routing = routing("dimension-order", "deadlock = \"dateline-at-entry\"", &topology);
+    let mut links: HashMap<_, u32> = HashMap::new();
+    for (source, destination) in pairs(&*topology) {
+        let crossed = path(&*topology, &*routing, (source, destination), &mut Draws(1));
+        // Router and host have one number: 8 in a row.
+        let [from, to] = [source, destination].map(|host| [host.0 % 8, host.0 / 8]);
+        for (router, port, vc) in crossed {
+            let dimension = usize::from(port.0 - 1) / 2;
+            assert_eq!(
+                vc,
+                u8::from(from[dimension] > to[dimension]),
+                "{source:?} to {destination:?}"
+            );
+            *links.entry((dimension, router.0 / 8 == 0, vc)).or_default() += 1;
+        }
+    }
+    // Half of the packets of a ring on each VC.
+    for dimension in 0..2 {
+        let of = |vc| {
+            links
+                .iter()
+                .filter(|((d, _, v), _)| (*d, *v) == (dimension, vc))
+                .map(|(_, n)| n)
+                .sum::<u32>()
+        };
+        assert_eq!(of(0), of(1), "dimension {dimension}");
+    }
+}
+
+#[test]
+fn packets_draw_between_directions_of_equal_length() {
+    let topology = network("kind = \"torus\"\nsizes = [4, 5, 6]");
+    let random = routing("dimension-order", "paths = \"random\"", &topology);
+    let hashed = routing("dimension-order", "", &topology);
+    let mut draws = Draws(1);
+    // Two steps in dimension 0 and three in dimension 2 are half of a ring; two in dimension 1 are less.
+    let pair = (HostId(0), HostId(2 + 4 * 2 + 20 * 3));
+    let mut ways: HashMap<_, u32> = HashMap::new();
+    for _ in 0..4000 {
+        let crossed = path(&*topology, &*random, pair, &mut draws);
+        *ways
+            .entry([crossed[0].1, crossed[2].1, crossed[4].1])
+            .or_default() += 1;
+        assert_eq!(crossed.len(), 7);
+    }
+    assert_eq!(ways.len(), 4, "{ways:?}");
+    assert!(ways.values().all(|count| count.abs_diff(1000) < 120), "{ways:?}");
+    // Other packets have no choice.
+    for pair in pairs(&*topology).step_by(7) {
+        let crossed = path(&*topology, &*random, pair, &mut draws);
+        let expected = path(&*topology, &*hashed, pair, &mut Draws(1));
+        let apart = |by: u32, size: u32| (pair.0.0 / by % size).abs_diff(pair.1.0 / by % size);
+        if apart(1, 4) != 2 && apart(20, 6) != 3 {
+            assert_eq!(crossed, expected, "{pair:?}");
+        }
+        assert_eq!(crossed.len(), expected.len());
+    }
+}
+
 #[test]
 fn minimal_adaptive_takes_the_least_loaded_port_with_space_else_the_escape() {
     // From (0, 0) to (4, 2): ports 1 and 3 lead up, 2 and 4 down.
@@ -126,6 +190,11 @@ fn escapes_and_bubbles_show_in_the_proof() {
     );
     let dateline = proof(torus, "minimal-adaptive", "");
     let ordered = proof(torus, "dimension-order", "");
+    let at_entry = proof(torus, "dimension-order", "deadlock = \"dateline-at-entry\"");
+    assert_eq!(
+        (at_entry.adaptive, at_entry.rings, at_entry.longest_route),
+        (0, 0, 3)
+    );
     assert_eq!((dateline.adaptive, dateline.rings), (60, 0));
     assert_eq!(dateline.channels - 60, ordered.channels);
     assert_eq!(dateline.dependencies, ordered.dependencies);

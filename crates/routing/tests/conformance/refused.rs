@@ -214,7 +214,7 @@ fn wrong_parameters_are_refused_where_they_stand() {
             "ugal",
             "intermediate = \"any-router\"",
             &dragonfly,
-            "x.toml:2: intermediate: unknown name 'any-router'; did you mean 'router'?",
+            "x.toml:2: intermediate: unknown name 'any-router'; did you mean 'any-group'?",
         ),
         (
             "valiant",
@@ -301,13 +301,37 @@ fn wrong_parameters_are_refused_where_they_stand() {
             "vcs = \"by-phase\"\nintermediate = \"group\"",
             &dragonfly,
             "x.toml:2: vcs: phases are those of paths through a router of another group; expected by-segment, or \
-             intermediate = \"router\"",
+             intermediate = \"router\" or \"any-group\"",
         ),
         (
             "ugal",
             "vcs = \"by-phase\"\nlocal = \"ugal\"",
             &dragonfly,
             "expected by-segment, or local = \"minimal\"",
+        ),
+        (
+            "dimension-order",
+            "paths = \"random\"",
+            &hyperx,
+            "has no rings, and only they have a choice; expected hashed",
+        ),
+        (
+            "dimension-order",
+            "deadlock = \"dateline-at-entry\"",
+            &hyperx,
+            "x.toml:2: deadlock: 'dateline-at-entry' is for the rings of a torus, which this HyperX",
+        ),
+        (
+            "valiant",
+            "intermediate = \"group\"",
+            &hyperx,
+            "has no groups to go through; expected router or any-router",
+        ),
+        (
+            "ugal",
+            "intermediate = \"any-group\"",
+            &slim_fly,
+            "has no groups to go through; expected router",
         ),
         (
             "ugal",
