@@ -15,7 +15,7 @@ const BUCKETS: usize = 1024;
 /// Target number of events per bucket. Fewer events cost more buckets, more events cost cache misses.
 const WANTED: std::ops::Range<usize> = 8..128;
 
-/// Number of buckets between two adjustments of their width.
+/// Least number of buckets between two adjustments of their width.
 const LOOKS: usize = 16;
 
 pub(crate) struct Pending {
@@ -34,6 +34,8 @@ pub(crate) struct Pending {
     /// Buckets opened, and events in them, since the last adjustment.
     opened: usize,
     held: usize,
+    /// Those of them that were in buckets with events of several times.
+    mixed: usize,
     /// Events that came from the heap to their bucket since then.
     came: usize,
 }
@@ -51,6 +53,7 @@ impl Pending {
             far: BinaryHeap::new(),
             opened: 0,
             held: 0,
+            mixed: 0,
             came: 0,
         }
     }
@@ -93,7 +96,10 @@ impl Pending {
 
     /// Opens the next non-empty bucket. Returns false if no event is left.
     fn advance(&mut self) -> Option<()> {
-        if self.opened >= LOOKS {
+        // As many events as are pending, so that an adjustment, which moves all of them, costs each event one move. In
+        // models with a clock fewer of them are part of a cycle, and buckets at its ticks hold thousands of events
+        // where others hold a few: widths would never settle.
+        if self.opened >= LOOKS && self.held >= self.near + self.far.len() {
             self.fit();
         }
         let bucket = match self.near {
@@ -118,18 +124,27 @@ impl Pending {
         self.held += self.current.len();
         // `Indexed` has the order of a heap: latest first.
         self.current.sort_unstable();
+        if let [last, .., first] = &*self.current
+            && first.key.time != last.key.time
+        {
+            self.mixed += self.current.len();
+        }
         Some(())
     }
 
     /// Makes buckets wider or narrower if they held too few or too many events. Also wider if most events are beyond
     /// the ring, and buckets do not hold too many then: the heap of far events costs more than the sorting of a bucket.
+    ///
+    /// A bucket whose events have one time cannot be divided. Models with a clock have thousands of such events:
+    /// narrower buckets would only bring the later cycles into the heap.
     fn fit(&mut self) {
         let mean = self.held / self.opened;
         let is_far = self.came > self.held / 2 && mean < WANTED.end / 2;
-        (self.opened, self.held, self.came) = (0, 0, 0);
+        let divisible = self.mixed / self.opened;
+        (self.opened, self.held, self.mixed, self.came) = (0, 0, 0, 0);
         let width = match mean {
             _ if mean < WANTED.start || is_far => self.width.saturating_mul(2).min(1 << 50),
-            _ if mean >= WANTED.end => (self.width / 2).max(1),
+            _ if divisible >= WANTED.end => (self.width / 2).max(1),
             _ => return,
         };
         if width == self.width {
