@@ -19,6 +19,7 @@ mod trace;
 mod verify;
 mod view;
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::iter;
@@ -628,7 +629,7 @@ impl CommandFailure {
     /// Prints the message, once.
     fn reported(self) -> CommandFailure {
         if !self.is_silent() {
-            eprintln!("fabricsim: {}", self.message);
+            eprintln!("fabricsim: {}", config::printable(&bounded(&self.message)));
         }
         CommandFailure::silent(self.status)
     }
@@ -705,12 +706,27 @@ fn key_value(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// Most characters of a message.
+const MESSAGE: usize = 20_000;
+
+/// A message without its end if it is long.
+fn bounded(message: &str) -> Cow<'_, str> {
+    match message.char_indices().nth(MESSAGE) {
+        None => message.into(),
+        Some((end, _)) => {
+            let left_out = message[end..].chars().count();
+            format!("{}... ({left_out} characters more)", &message[..end]).into()
+        }
+    }
+}
+
 /// The first error of printing.
 static UNWRITTEN: Mutex<Option<io::Error>> = Mutex::new(None);
 
 /// Prints a line. [`end_of_output`] tells whether all lines could be written.
 fn print(text: impl std::fmt::Display) {
-    if let Err(error) = writeln!(io::stdout(), "{text}") {
+    let text = text.to_string();
+    if let Err(error) = writeln!(io::stdout(), "{}", config::printable(&text)) {
         let mut first = UNWRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
         first.get_or_insert(error);
     }

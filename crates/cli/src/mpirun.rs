@@ -62,22 +62,23 @@ pub(crate) fn mpirun(
     overrides.extend(arguments.machine.overrides());
     let mut source = ExperimentSource::of_file(&arguments.experiment, overrides)?;
     let first_line = source.add_text(&job(&arguments));
-    let experiment = Experiment::from_source(source, interpreters).map_err(|error| match error {
-        // The file does not have these lines.
-        experiment::Error::Config(mut error) => {
-            if let Some(location) = error
-                .location
-                .as_mut()
-                .filter(|location| location.line >= first_line)
-            {
-                *location = config::Location {
-                    file: "options of mpirun".into(),
-                    line: 0,
-                };
-            }
-            experiment::Error::Config(error)
+    // The file does not have these lines.
+    let of_options = |error: &mut config::Error| {
+        let location = error.location.as_mut();
+        if let Some(location) = location.filter(|location| location.line >= first_line) {
+            *location = config::Location {
+                file: "options of mpirun".into(),
+                line: 0,
+            };
         }
-        error => error,
+    };
+    let experiment = Experiment::from_source(source, interpreters).map_err(|mut error| {
+        match &mut error {
+            experiment::Error::Config(error) => of_options(error),
+            experiment::Error::Several(errors) => errors.iter_mut().for_each(of_options),
+            _ => {}
+        }
+        error
     })?;
     let out = arguments
         .out

@@ -1,5 +1,6 @@
 //! The error type of user input: the defect, its location, and what was expected.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -60,8 +61,25 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// A text for a terminal: control characters other than line breaks and tabs are escaped, so that text of others cannot
+/// move the cursor or change the title of a window.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+    if text.chars().all(harmless) {
+        return text.into();
+    }
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match harmless(c) {
+            true => escaped.push(c),
+            false => escaped.extend(c.escape_unicode()),
+        }
+    }
+    escaped.into()
+}
+
 /// A user's text in a message, with its middle left out if it is long.
-pub(crate) fn shortened(text: &str) -> String {
+pub fn shortened(text: &str) -> String {
     const HALF: usize = 40;
     let characters = text.chars().count();
     if characters <= 2 * HALF {
@@ -108,6 +126,12 @@ fn guess(aliases: &[Alias], name: &str, known: Vec<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn control_characters_are_escaped() {
+        assert_eq!(printable("a\tb\nµ"), "a\tb\nµ");
+        assert_eq!(printable("\u{1b}]0;x\u{7}\u{9b}"), "\\u{1b}]0;x\\u{7}\\u{9b}");
+    }
 
     #[test]
     fn nearest_guesses_or_lists() {

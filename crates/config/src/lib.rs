@@ -16,10 +16,10 @@ mod setting;
 mod settings_file;
 
 pub use alias::{Alias, KEY_ALIASES, NAME_ALIASES};
-pub use error::{Error, Location, nearest, nearest_key};
+pub use error::{Error, Location, nearest, nearest_key, printable, shortened};
 pub use input::{EXPERIMENT_BYTES, TEXT_BYTES, open_input, read_text};
 pub use parameter::{DefaultValue, Parameter, Type};
 pub use quantity::{Bandwidth, Bytes, Duration, Length, Power, RoundedRate};
 pub use section::Section;
-pub use setting::{AutoOrNumber, NameOrSome, OneOrEach, OrNone, Setting, Value};
+pub use setting::{AutoOrNumber, FreeText, Name, NameOrSome, OneOrEach, OrNone, Setting, Value};
 pub use settings_file::{Override, read_settings};

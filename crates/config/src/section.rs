@@ -1,10 +1,11 @@
 //! One table of settings, read key by key.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use elsa::FrozenBTreeMap;
 use serde_json::{Map, Value as Json};
@@ -32,6 +33,8 @@ pub struct Section {
     location: Location,
     /// Base folder of relative paths; empty for the current folder.
     folder: Arc<Path>,
+    /// Of all tables of a file.
+    mistakes: Arc<Mistakes>,
     entries: BTreeMap<String, SectionEntry>,
     /// Requested keys in the order of the requests, with the value that holds; null for no value.
     asked: RefCell<Map<String, Json>>,
@@ -43,6 +46,17 @@ pub struct Section {
     absent: FrozenBTreeMap<String, Box<Section>>,
     /// Values of an outer table, for keys that this table leaves out.
     inherited: FrozenBTreeMap<String, Box<SectionEntry>>,
+}
+
+/// Mistakes of a file whose reading goes on behind them.
+#[derive(Default)]
+struct Mistakes {
+    /// Whether readers go on behind a wrong value, with the default.
+    tolerated: AtomicBool,
+    /// Wrong values in place of which readers have the default.
+    replaced: Mutex<Vec<Error>>,
+    /// Mistakes of single keys that readers return as errors.
+    returned: Mutex<Vec<Error>>,
 }
 
 impl fmt::Debug for Section {
@@ -83,14 +97,15 @@ impl Section {
             file: "built-in defaults".into(),
             line: 0,
         };
-        Section::new(path, location, Path::new("").into())
+        Section::new(path, location, Path::new("").into(), Arc::default())
     }
 
-    fn new(path: &str, location: Location, folder: Arc<Path>) -> Section {
+    fn new(path: &str, location: Location, folder: Arc<Path>, mistakes: Arc<Mistakes>) -> Section {
         Section {
             path: path.into(),
             location,
             folder,
+            mistakes,
             entries: BTreeMap::new(),
             asked: RefCell::default(),
             rounded: RefCell::default(),
@@ -127,7 +142,7 @@ impl Section {
         if key.is_empty() || path.split('.').any(str::is_empty) {
             return Err(fail("expected a key such as network.packet".into()));
         }
-        let folder = self.folder.clone();
+        let (folder, mistakes) = (self.folder.clone(), self.mistakes.clone());
         let mut table = self;
         let mut steps = parents.split('.').filter(|s| !s.is_empty());
         while let Some(step) = steps.next() {
@@ -137,7 +152,12 @@ impl Section {
                 format!("{}.{step}", table.path)
             };
             let entry = table.entries.entry(step.into()).or_insert_with(|| SectionEntry {
-                value: Value::Table(Box::new(Section::new(&here, location.clone(), folder.clone()))),
+                value: Value::Table(Box::new(Section::new(
+                    &here,
+                    location.clone(),
+                    folder.clone(),
+                    mistakes.clone(),
+                ))),
                 location: location.clone(),
             });
             table = match &mut entry.value {
@@ -170,6 +190,7 @@ impl Section {
             starts: vec![],
             file,
             folder,
+            mistakes,
         };
         let value = match DeTable::parse(&as_toml) {
             Ok(parsed) if parsed.get_ref().len() == 1 => {
@@ -256,11 +277,88 @@ impl Section {
         self.asked.borrow_mut().insert(key.into(), shown);
     }
 
+    /// Lets the readers of all tables of this file go on behind a wrong value, as if it were not given, so that they
+    /// find the other mistakes too. What they read is not used: [`Section::mistakes`] says whether there are any.
+    pub fn tolerate_mistakes(&self) {
+        self.mistakes.tolerated.store(true, Ordering::Relaxed);
+    }
+
+    /// The mistakes behind which readers went on ([`Section::tolerate_mistakes`]), and those for which they ended if
+    /// `error` is given, in the order of the file. An error that concerns several keys may be the consequence of a
+    /// value that was not used: it is left out if there are others. `None` without mistakes.
+    pub fn mistakes(&self, error: Option<Error>) -> Option<Vec<Error>> {
+        let lock = |list: &Mutex<Vec<Error>>| list.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut all = lock(&self.mistakes.replaced);
+        if error.is_some() {
+            all.extend(lock(&self.mistakes.returned));
+        }
+        if all.is_empty() {
+            all.extend(error);
+        }
+        all.sort_by_key(|mistake| mistake.location.as_ref().map(|location| location.line));
+        let mut known = BTreeSet::new();
+        all.retain(|mistake| known.insert(mistake.to_string()));
+        (!all.is_empty()).then_some(all)
+    }
+
+    /// Whether a name in this table, or in a table around it, is wrong: which keys belong to it is then unknown.
+    fn is_misread(&self) -> bool {
+        let replaced = self
+            .mistakes
+            .replaced
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        replaced.iter().any(|mistake| {
+            let table = mistake.key.rsplit_once('.').map_or("", |(table, _)| table);
+            let around = self.path == table || self.path.starts_with(&format!("{table}."));
+            around && mistake.message.starts_with("unknown name")
+        })
+    }
+
+    fn tolerates(&self) -> bool {
+        self.mistakes.tolerated.load(Ordering::Relaxed)
+    }
+
+    /// Remembers a mistake of one key that the reader returns.
+    fn returned(&self, error: Error) -> Error {
+        if self.tolerates() {
+            let mut all = self
+                .mistakes
+                .returned
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            all.push(error.clone());
+        }
+        error
+    }
+
+    /// Goes on behind a mistake, or returns it.
+    fn replaced(&self, error: Error) -> Result<(), Error> {
+        if !self.tolerates() {
+            return Err(error);
+        }
+        let mut all = self
+            .mistakes
+            .replaced
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        all.push(error);
+        Ok(())
+    }
+
     /// The value of `key`; `None` if it is not given.
     ///
     /// # Errors
     /// The value is not a `T`.
     pub fn optional<T: Setting>(&self, key: &str) -> Result<Option<T>, Error> {
+        self.given(key).or_else(|error| {
+            self.note(key, Json::Null);
+            self.replaced(error).map(|()| None)
+        })
+    }
+
+    /// As [`Section::optional`], but a wrong value always is an error.
+    fn given<T: Setting>(&self, key: &str) -> Result<Option<T>, Error> {
         let Some(entry) = self.entry(key) else {
             self.note(key, Json::Null);
             return Ok(None);
@@ -357,7 +455,11 @@ impl Section {
     /// # Errors
     /// It is missing, or not a `T`.
     pub fn required<T: Setting>(&self, key: &str) -> Result<T, Error> {
-        self.optional(key)?.ok_or_else(|| {
+        let given = self.given(key).map_err(|error| {
+            self.note(key, Json::Null);
+            self.returned(error)
+        })?;
+        given.ok_or_else(|| {
             let written: Vec<&str> = self.entries.keys().map(String::as_str).collect();
             let alike = |g: &str| {
                 Some(
@@ -371,7 +473,7 @@ impl Section {
             let guess = found.map_or_else(String::new, |found| {
                 format!("; found '{found}' instead; did you mean '{key}'?")
             });
-            self.error(key, format!("missing; expected {}{guess}", T::EXPECTED))
+            self.returned(self.error(key, format!("missing; expected {}{guess}", T::EXPECTED)))
         })
     }
 
@@ -417,18 +519,31 @@ impl Section {
         let name = self.or(key, default.to_string())?;
         match names.iter().find(|n| **n == name) {
             Some(name) => Ok(name),
-            None => Err(self.unknown_name(key, &name, names.iter().copied())),
+            None => {
+                let message = format!(
+                    "unknown name '{}'{}",
+                    shortened(&name),
+                    nearest(&name, names.iter().copied())
+                );
+                self.replaced(self.error(key, message)).map(|()| default)
+            }
         }
     }
 
     /// The error for a name that is not in `known`.
     pub fn unknown_name<'a>(&self, key: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Error {
-        self.error(key, format!("unknown name '{name}'{}", nearest(name, known)))
+        self.returned(self.error(
+            key,
+            format!("unknown name '{}'{}", shortened(name), nearest(name, known)),
+        ))
     }
 
     /// The error for a key of this table that is not in `known`.
     pub fn unknown_key<'a>(&self, key: &str, known: impl IntoIterator<Item = &'a str>) -> Error {
-        self.error(key, format!("unknown key '{key}'{}", nearest_key(key, known)))
+        self.returned(self.error(
+            key,
+            format!("unknown key '{}'{}", shortened(key), nearest_key(key, known)),
+        ))
     }
 
     /// Keys of this table in alphabetical order, for tables with arbitrary keys.
@@ -453,7 +568,12 @@ impl Section {
             None => {
                 self.note(key, Json::Null);
                 Ok(self.absent.get(key).unwrap_or_else(|| {
-                    let empty = Section::new(&self.full(key), self.location.clone(), self.folder.clone());
+                    let empty = Section::new(
+                        &self.full(key),
+                        self.location.clone(),
+                        self.folder.clone(),
+                        self.mistakes.clone(),
+                    );
                     self.absent.insert(key.into(), Box::new(empty))
                 }))
             }
@@ -533,8 +653,10 @@ impl Section {
     pub fn finish(&self) -> Result<Json, Error> {
         let asked = self.asked.borrow();
         for key in self.entries.keys() {
-            if !asked.contains_key(key) {
-                return Err(self.unknown_key(key, asked.keys().map(String::as_str)));
+            if !asked.contains_key(key) && !self.is_misread() {
+                let known = asked.keys().map(String::as_str);
+                let message = format!("unknown key '{}'{}", shortened(key), nearest_key(key, known));
+                self.replaced(self.error(key, message))?;
             }
         }
         let mut all = Map::new();
@@ -563,6 +685,7 @@ struct Lines {
     starts: Vec<usize>,
     file: Arc<str>,
     folder: Arc<Path>,
+    mistakes: Arc<Mistakes>,
 }
 
 impl Lines {
@@ -570,7 +693,12 @@ impl Lines {
         let starts = std::iter::once(0)
             .chain(text.match_indices('\n').map(|(i, _)| i + 1))
             .collect();
-        Lines { starts, file, folder }
+        Lines {
+            starts,
+            file,
+            folder,
+            mistakes: Arc::default(),
+        }
     }
 
     fn at(&self, offset: usize) -> Location {
@@ -587,7 +715,7 @@ fn table_section(
     location: Location,
     lines: &Lines,
 ) -> Result<Section, Error> {
-    let mut section = Section::new(path, location, lines.folder.clone());
+    let mut section = Section::new(path, location, lines.folder.clone(), lines.mistakes.clone());
     for (key, item) in table.iter() {
         let name = key.get_ref().to_string();
         let full = section.full(&name);
@@ -609,8 +737,14 @@ fn read_value(path: &str, item: &Spanned<DeValue<'_>>, lines: &Lines) -> Result<
         DeValue::String(s) => Value::String(s.to_string()),
         DeValue::Boolean(b) => Value::Boolean(*b),
         DeValue::Integer(i) => Value::Integer(
-            i64::from_str_radix(&i.as_str().replace('_', ""), i.radix())
-                .map_err(|_| fail(format!("{} does not fit 64 bits", shortened(&i.to_string()))))?,
+            i64::from_str_radix(&i.as_str().replace('_', ""), i.radix()).map_err(|_| {
+                fail(format!(
+                    "{} is out of range; expected {} to {}",
+                    shortened(&i.to_string()),
+                    i64::MIN,
+                    i64::MAX
+                ))
+            })?,
         ),
         DeValue::Float(x) => Value::Float(
             x.as_str()
@@ -645,6 +779,49 @@ fn read_value(path: &str, item: &Spanned<DeValue<'_>>, lines: &Lines) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn readers_that_tolerate_mistakes_find_all_of_them() {
+        let text = "[a]\nx = \"one\"\ny = 2\nz = 3\nname = \"c\"\nw = 1\n[b]\nu = 5\nv = true\n";
+        let file = Section::from_toml(text, "x.toml").unwrap();
+        let read = || -> Result<u32, Error> {
+            let (a, b) = (file.section("a")?, file.section("b")?);
+            let x: u32 = a.or("x", 7)?;
+            let _: Option<String> = a.optional("y")?;
+            a.choice_or("name", "d", &["d", "e"])?;
+            let v = b.required::<u32>("v");
+            Ok(x + v?)
+        };
+        // Without tolerance, the first one ends the reading.
+        assert!(
+            read()
+                .unwrap_err()
+                .to_string()
+                .contains("a.x: \"one\" is not a whole number")
+        );
+        file.tolerate_mistakes();
+        let error = read().unwrap_err();
+        let all = file.mistakes(Some(error)).unwrap();
+        let lines: Vec<u32> = all.iter().map(|e| e.location.as_ref().unwrap().line).collect();
+        assert_eq!(lines, [2, 3, 5, 9], "{all:?}");
+        // Which keys a table with an unknown name has is unknown.
+        file.finish().unwrap();
+        let all = file.mistakes(None).unwrap();
+        let keys: Vec<&str> = all.iter().map(|e| e.key.as_str()).collect();
+        assert_eq!(keys, ["a.x", "a.y", "a.name", "b.u"]);
+    }
+
+    #[test]
+    fn an_error_of_several_keys_is_left_out_behind_others() {
+        let file = Section::from_toml("x = 1\ny = \"a\"", "x.toml").unwrap();
+        file.tolerate_mistakes();
+        let conflict = || file.error("x", "1 does not fit y");
+        assert_eq!(file.mistakes(Some(conflict())).unwrap(), [conflict()]);
+        assert_eq!(file.or("y", 2).unwrap(), 2);
+        let all = file.mistakes(Some(conflict())).unwrap();
+        assert_eq!(all.len(), 1);
+        assert_eq!(all[0].key, "y");
+    }
 
     #[test]
     fn a_path_is_given_or_not_without_a_request() {

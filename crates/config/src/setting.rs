@@ -30,7 +30,8 @@ impl Value {
     pub fn quoted(&self) -> String {
         match self {
             Value::Integer(i) => i.to_string(),
-            Value::Float(x) => x.to_string(),
+            // Debug has an exponent where a number would be hundreds of digits.
+            Value::Float(x) => format!("{x:?}"),
             Value::Boolean(b) => b.to_string(),
             Value::String(s) => format!("\"{}\"", shortened(s)),
             Value::List(_) => "a list".into(),
@@ -65,7 +66,9 @@ macro_rules! whole_number {
             fn read(value: &Value) -> Result<Self, String> {
                 let Value::Integer(i) = value else { return Err(unexpected::<Self>(value)) };
                 <$type>::try_from(*i).map_err(|_| {
-                    format!("{i} is out of range; expected {} to {}", <$type>::MIN, <$type>::MAX)
+                    // A file has no greater numbers than those of 64 bits with a sign.
+                    let most = i64::try_from(<$type>::MAX).unwrap_or(i64::MAX);
+                    format!("{i} is out of range; expected {} to {most}", <$type>::MIN)
                 })
             }
             fn show(&self) -> Json {
@@ -107,12 +110,75 @@ impl Setting for String {
     const EXPECTED: &'static str = "a string in quotes";
     fn read(value: &Value) -> Result<Self, String> {
         match value {
-            Value::String(s) => Ok(s.clone()),
+            Value::String(s) => match s.chars().find(|c| c.is_control()) {
+                None => Ok(s.clone()),
+                Some(control) => Err(format!(
+                    "{} has the control character U+{:04X}; expected printable text",
+                    value.quoted(),
+                    u32::from(control)
+                )),
+            },
             _ => Err(unexpected::<Self>(value)),
         }
     }
     fn show(&self) -> Json {
         Json::from(self.as_str())
+    }
+}
+
+/// The name of something, which results and messages show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name(pub String);
+
+impl Name {
+    /// Most characters of a name.
+    const LENGTH: usize = 200;
+
+    /// Takes a text as a name.
+    ///
+    /// # Errors
+    /// It is empty, longer than 200 characters, or has a control character. The error says what was expected.
+    pub fn new(text: &str) -> Result<Name, String> {
+        let length = text.chars().count();
+        if length == 0 || length > Name::LENGTH {
+            return Err(format!(
+                "\"{}\" has {length} characters; expected a name of 1 to {}",
+                shortened(text),
+                Name::LENGTH
+            ));
+        }
+        String::read(&Value::String(text.into())).map(Name)
+    }
+}
+
+impl Setting for Name {
+    const EXPECTED: &'static str = String::EXPECTED;
+    fn read(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::String(text) => Name::new(text),
+            _ => Err(unexpected::<Self>(value)),
+        }
+    }
+    fn show(&self) -> Json {
+        Json::from(self.0.as_str())
+    }
+}
+
+/// A text that may have line breaks and other control characters but a zero byte, such as an argument of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FreeText(pub String);
+
+impl Setting for FreeText {
+    const EXPECTED: &'static str = String::EXPECTED;
+    fn read(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::String(s) if !s.contains('\0') => Ok(FreeText(s.clone())),
+            Value::String(_) => Err(format!("{} has a zero byte", value.quoted())),
+            _ => Err(unexpected::<Self>(value)),
+        }
+    }
+    fn show(&self) -> Json {
+        Json::from(self.0.as_str())
     }
 }
 
@@ -281,6 +347,32 @@ quantity!(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_can_be_shown() {
+        let file = "a = \"µ-1\"\nb = \"x\\u001b[2J\"\nc = \"\"\nd = \"line\\nline\"\ne = \"x\\u0000\"";
+        let file = Section::from_toml(file, "x.toml").unwrap();
+        assert_eq!(file.required::<Name>("a").unwrap(), Name("µ-1".into()));
+        let refused = |key: &str, needle: &str| {
+            let error = file.required::<Name>(key).unwrap_err().to_string();
+            assert!(error.contains(needle), "{error}");
+        };
+        refused("b", "has the control character U+001B; expected printable text");
+        refused("c", "has 0 characters; expected a name of 1 to 200");
+        refused("d", "U+000A");
+        assert!(Name::new(&"µ".repeat(200)).is_ok() && Name::new(&"µ".repeat(201)).is_err());
+        assert!(file.required::<FreeText>("d").is_ok());
+        assert!(file.required::<FreeText>("e").is_err());
+    }
+
+    #[test]
+    fn numbers_out_of_range_name_a_range_that_a_file_can_have() {
+        let file = Section::from_toml("a = -1\nb = 1e-320", "x.toml").unwrap();
+        let error = file.required::<u64>("a").unwrap_err().to_string();
+        assert!(error.ends_with("expected 0 to 9223372036854775807"), "{error}");
+        let error = file.required::<u64>("b").unwrap_err().to_string();
+        assert_eq!(error, "x.toml:2: b: 1e-320 is not a whole number");
+    }
 
     #[test]
     fn one_number_or_a_list_is_read_and_printed_back() {

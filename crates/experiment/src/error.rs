@@ -8,6 +8,9 @@ pub enum Error {
     /// The experiment asks for something that does not exist or cannot be built.
     #[error("{0}")]
     Config(#[from] config::Error),
+    /// Several mistakes of single keys, in the order of the file, one on each line.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Several(Vec<config::Error>),
     /// A trace cannot be read.
     #[error("{0}")]
     Trace(#[from] workload::TraceError),
@@ -27,4 +30,14 @@ pub enum Error {
         /// Error of the system.
         source: std::io::Error,
     },
+}
+
+impl Error {
+    /// The mistakes of a file.
+    pub(crate) fn of_mistakes(mut mistakes: Vec<config::Error>) -> Error {
+        match mistakes.len() {
+            1 => Error::Config(mistakes.remove(0)),
+            _ => Error::Several(mistakes),
+        }
+    }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use config::Section;
+use config::{FreeText, Section};
 use workload::{Interpreter, Program, TraceError, Workload};
 
 use crate::RankStatus;
@@ -102,7 +102,8 @@ impl Interpreter for OnlinePrograms {
     }
 
     fn read(&self, section: &Section, _: &Path) -> Result<Arc<dyn Workload>, config::Error> {
-        let command: Vec<String> = section.required("command")?;
+        let command: Vec<FreeText> = section.required("command")?;
+        let command: Vec<String> = command.into_iter().map(|word| word.0).collect();
         if command.first().is_none_or(String::is_empty) {
             let message = "is empty; expected a program and its arguments, such as [\"python3\", \"app.py\"]";
             return Err(section.error("command", message));

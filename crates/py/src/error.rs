@@ -15,6 +15,10 @@ pub(crate) fn of_class(py: Python<'_>, class: &str, message: &str) -> PyErr {
 pub(crate) fn of_experiment(py: Python<'_>, error: &experiment::Error) -> PyErr {
     let class = match error {
         experiment::Error::Config(wrong) => return of_config(py, wrong),
+        // The message has all of them, file, line and key are those of the first.
+        experiment::Error::Several(wrong) => {
+            return located(py, "ExperimentError", error.to_string(), &wrong[0]);
+        }
         experiment::Error::File { .. } => "ExperimentError",
         experiment::Error::Trace(_) => "TraceError",
         experiment::Error::Replay { .. } => "ApplicationError",

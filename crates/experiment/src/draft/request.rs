@@ -182,8 +182,10 @@ pub(super) fn refused(option: &str, message: impl Into<String>) -> Error {
 
 /// An error of the built experiment as one of the option that gives the key; `of_job` is the option of the job.
 pub(super) fn of_option(error: crate::Error, topology: Option<&str>, of_job: &str) -> Error {
-    let crate::Error::Config(error) = error else {
-        return refused("", error.to_string());
+    let error = match error {
+        crate::Error::Config(error) => error,
+        crate::Error::Several(mut errors) => errors.remove(0),
+        error => return refused("", error.to_string()),
     };
     let Error { key, message, .. } = error;
     let option = match key.as_str() {

@@ -246,20 +246,40 @@ impl Experiment {
         interpreters: Interpreters<'_>,
         needs_jobs: NeedsJobs,
     ) -> Result<(Experiment, Vec<Job>), Error> {
-        let folder = &source.folder;
-        let mut root = Section::from_toml_in(folder, &source.text, &source.file)?;
+        let mut root = Section::from_toml_in(&source.folder, &source.text, &source.file)?;
         for set in &source.overrides {
             root.set_from(&set.key, &set.value, set.location())?;
         }
+        root.tolerate_mistakes();
+        let read = Experiment::read_root(&mut root, &source.folder, interpreters, needs_jobs);
+        let error = match read {
+            Ok(read) => match root.mistakes(None) {
+                None => return Ok(read),
+                Some(mistakes) => return Err(Error::of_mistakes(mistakes)),
+            },
+            Err(Error::Config(error)) => error,
+            // What cannot be read may be a consequence of a mistake.
+            Err(error) => return Err(root.mistakes(None).map_or(error, Error::of_mistakes)),
+        };
+        let mistakes = root.mistakes(Some(error));
+        Err(Error::of_mistakes(mistakes.unwrap_or_default()))
+    }
+
+    fn read_root(
+        root: &mut Section,
+        folder: &Path,
+        interpreters: Interpreters<'_>,
+        needs_jobs: NeedsJobs,
+    ) -> Result<(Experiment, Vec<Job>), Error> {
         // Table names are checked before values, so that a misspelt table is not reported as missing.
         const TABLES: [&str; 7] = ["collect", "job", "job_trace", "mpi", "network", "power", "run"];
         let names = root.keys();
         if let Some(unknown) = names.iter().find(|name| !TABLES.contains(&name.as_str())) {
             return Err(root.unknown_key(unknown, TABLES).into());
         }
-        let mut assumptions = network_preset::apply(&mut root)?;
-        assumptions.values.extend(assumed_defaults(&root));
-        let sizing = sizing::apply(&mut root)?;
+        let mut assumptions = network_preset::apply(root)?;
+        assumptions.values.extend(assumed_defaults(root));
+        let sizing = sizing::apply(root)?;
         let routing_is_default = !root.gives("network.routing.algorithm");
         // The result prints tables in the order in which they are read.
         if !needs_jobs.0 {
@@ -274,9 +294,11 @@ impl Experiment {
         if root.has("job_trace") {
             root.section("job_trace")?;
         }
-        let mut run = RunSetting::read(root.section("run")?)?;
-        let network = NetworkModel::read(root.section("network")?)?;
+        // These tables do not depend on each other: each is read, whatever is wrong in the others.
+        let run = RunSetting::read(root.section("run")?);
+        let network = NetworkModel::read(root.section("network")?);
         let mpi = mpi::MpiSettings::read(root.section("mpi")?)?;
+        let (network, mut run) = (network?, run?);
         let collect =
             CollectSetting::read(root.section("collect")?, &network, (run.until, run.latest_end()))?;
         // Results without the table do not mention it.
@@ -302,7 +324,7 @@ impl Experiment {
         let folder = folder_of(folder);
         let has_jobs = !root.sections("job")?.is_empty() || root.has("job_trace");
         let (jobs, schedule) = match has_jobs || needs_jobs.0 {
-            true => job::read_jobs(&root, &network, &mpi, run.seed, &folder, interpreters)?,
+            true => job::read_jobs(root, &network, &mpi, run.seed, &folder, interpreters)?,
             false => (Vec::new(), None),
         };
         if jobs.iter().all(Job::is_traffic) {

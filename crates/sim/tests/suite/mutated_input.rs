@@ -124,6 +124,20 @@ impl Mutation {
     }
 }
 
+/// A mistake names file and key, and says something.
+fn has_a_place(error: &config::Error) -> Result<(), TestCaseError> {
+    let message = error.to_string();
+    let place = error.location.as_ref().map(|location| location.file.to_string());
+    prop_assert_eq!(place.as_deref(), Some("spoilt.toml"), "no place: {}", message);
+    prop_assert!(
+        !error.key.is_empty() || message.contains("not valid TOML"),
+        "no key: {}",
+        message
+    );
+    prop_assert!(!error.message.is_empty());
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 5000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -136,16 +150,10 @@ proptest! {
         let text = mutations.iter().fold(valid.clone(), |text, mutation| mutation.apply(&text));
         match Experiment::from_toml(&text, "spoilt.toml", &[]) {
             Ok(experiment) => prop_assert!(!experiment.jobs.is_empty()),
-            Err(Error::Config(error)) => {
-                let message = error.to_string();
-                let place = error.location.as_ref().map(|location| location.file.to_string());
-                prop_assert_eq!(place.as_deref(), Some("spoilt.toml"), "no place: {}", message);
-                prop_assert!(
-                    !error.key.is_empty() || message.contains("not valid TOML"),
-                    "no key: {}",
-                    message
-                );
-                prop_assert!(!error.message.is_empty());
+            Err(Error::Config(error)) => has_a_place(&error)?,
+            Err(Error::Several(errors)) => {
+                prop_assert!(errors.len() > 1);
+                errors.iter().try_for_each(has_a_place)?;
             }
             Err(other) => prop_assert!(false, "not an error of the file: {}", other),
         }
