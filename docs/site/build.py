@@ -203,10 +203,15 @@ def commands() -> str:
     return text
 
 
-def crates() -> list[tuple[str, str]]:
-    """Name and description of each crate."""
-    read = [tomllib.loads(file.read_text())["package"] for file in sorted(ROOT.glob("crates/*/Cargo.toml"))]
-    return [(crate["name"], crate["description"].removeprefix("FabricSim: ")) for crate in read]
+def crates() -> list[tuple[str, str, str]]:
+    """Name and description of each crate, and the folder of its reference, if it has one."""
+    found = []
+    for file in sorted(ROOT.glob("crates/*/Cargo.toml")):
+        read = tomllib.loads(file.read_text())
+        package, library = read["package"], read.get("lib", {})
+        folder = library.get("name", package["name"]).replace("-", "_") if library.get("doc", True) else ""
+        found.append((package["name"], package["description"].removeprefix("FabricSim: "), folder))
+    return found
 
 
 def rust(included: bool) -> str:
@@ -218,10 +223,10 @@ def rust(included: bool) -> str:
         "[where to add a part](/ARCHITECTURE.md#where-to-add).\n\n"
         "| crate | content |\n| --- | --- |\n"
     )
-    for name, description in crates():
-        target = f"rust/{name.replace('-', '_')}/index.html"
-        # An absolute address would fail below a path; Markdown passes this element on as it is.
-        shown = f'<a href="../{target}">{name}</a>' if included else f"`{name}`"
+    for name, description, folder in crates():
+        # No page that Sphinx knows, so that it must not look at this link; the whole site is checked later.
+        linked = included and folder
+        shown = f'<a href="../rust/{folder}/index.html">{name}</a>' if linked else f"`{name}`"
         text += f"| {shown} | {description} |\n"
     return text
 

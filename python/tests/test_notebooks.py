@@ -1,6 +1,6 @@
 """The notebooks for teachers: they run, and their stored outputs are what they print.
 
-After a change of results: UPDATE_EXPECTED=1 pytest python/tests/test_notebooks.py stores the outputs anew.
+After a change of results: UPDATE_EXPECTED=1 pytest python/tests/test_notebooks.py stores the outputs again.
 """
 
 from __future__ import annotations
