@@ -145,7 +145,7 @@ def pages(folder: Path) -> tuple[dict[str, str], list[str]]:
         modules[f"fabricsim.{name}"] = module
     found, missing = {}, []
     for name, module in {"fabricsim": package, **dict(sorted(modules.items()))}.items():
-        title = "Python" if module is package else name
+        title = "Python reference" if module is package else name
         text = f"{title}\n{'=' * len(title)}\n\n.. py:module:: {name}\n\n{markup(docstring(module))}\n\n"
         missing += [] if docstring(module) else [name]
         if module is package:

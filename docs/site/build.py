@@ -12,6 +12,8 @@ package (for the help of the commands), and no network. With DOCS_RUST=1 it has 
 from __future__ import annotations
 
 import argparse
+import base64
+import json
 import os
 import re
 import shutil
@@ -75,11 +77,36 @@ class Stage:
     def copy_pages(self) -> None:
         """Copy the pages of the repository, the front page with the sections."""
         for page in sorted(self.copied):
-            text = self.links(page, (ROOT / page).read_text())
+            text = (ROOT / page).read_text()
+            text = self.links(page, self.notebook(page, text) if page.endswith(".ipynb") else text)
             if page == "README.md":
                 for title, pages in self.navigation.sections:
                     text += self.contents(title, page, pages)
             self.write(page, text)
+
+    def notebook(self, page: str, text: str) -> str:
+        """A notebook as Markdown: its cells with their stored outputs."""
+        cells = json.loads(text)["cells"]
+        shown = []
+        for number, cell in enumerate(cells):
+            source = "".join(cell["source"])
+            shown.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+            for output in cell.get("outputs", []):
+                data = output.get("data", {"text/plain": output.get("text", "")})
+                if "image/png" in data:
+                    picture = f"{Path(page).stem}-{number}.png"
+                    file = self.folder / Path(page).parent / picture
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.write_bytes(base64.b64decode(data["image/png"]))
+                    shown.append(f"```{{image}} {picture}\n:alt: Picture that the code above draws\n```")
+                else:
+                    shown.append(f"```text\n{''.join(data['text/plain']).rstrip()}\n```")
+        copy = self.folder / page
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / page, copy)
+        # After the heading; this link is to the file itself and not to its page.
+        shown.insert(1, f"{{download}}`{Path(page).name} <{Path(page).name}>` is the notebook, to run it.")
+        return "\n\n".join(shown) + "\n"
 
     def links(self, page: str, text: str) -> str:
         """Lead links to where the site has their targets. Code stays as it is."""
@@ -176,24 +203,30 @@ def commands() -> str:
     return text
 
 
-def crates() -> list[tuple[str, str]]:
-    """Name and description of each crate."""
-    read = [tomllib.loads(file.read_text())["package"] for file in sorted(ROOT.glob("crates/*/Cargo.toml"))]
-    return [(crate["name"], crate["description"].removeprefix("FabricSim: ")) for crate in read]
+def crates() -> list[tuple[str, str, str]]:
+    """Name and description of each crate, and the folder of its reference, if it has one."""
+    found = []
+    for file in sorted(ROOT.glob("crates/*/Cargo.toml")):
+        read = tomllib.loads(file.read_text())
+        package, library = read["package"], read.get("lib", {})
+        folder = library.get("name", package["name"]).replace("-", "_") if library.get("doc", True) else ""
+        found.append((package["name"], package["description"].removeprefix("FabricSim: "), folder))
+    return found
 
 
 def rust(included: bool) -> str:
     """How the interface of the crates is made, and the crates."""
     text = (
-        "# Rust\n\n`cargo doc --workspace --no-deps --open` makes the reference of all crates from their "
-        "comments. `DOCS_RUST=1 make docs` makes it part of this site. [Architecture](/ARCHITECTURE.md) "
-        "has the dependencies of the crates, and [where to add a part](/ARCHITECTURE.md#where-to-add).\n\n"
+        "# Rust reference\n\n`cargo doc --workspace --no-deps --open` makes the reference of all crates from "
+        "their comments. `DOCS_RUST=1 make docs` makes it part of this site. "
+        "[Architecture](/ARCHITECTURE.md) has the dependencies of the crates, and "
+        "[where to add a part](/ARCHITECTURE.md#where-to-add).\n\n"
         "| crate | content |\n| --- | --- |\n"
     )
-    for name, description in crates():
-        target = f"rust/{name.replace('-', '_')}/index.html"
-        # An absolute address would fail below a path; Markdown passes this element on as it is.
-        shown = f'<a href="../{target}">{name}</a>' if included else f"`{name}`"
+    for name, description, folder in crates():
+        # No page that Sphinx knows, so that it must not look at this link; the whole site is checked later.
+        linked = included and folder
+        shown = f'<a href="../rust/{folder}/index.html">{name}</a>' if linked else f"`{name}`"
         text += f"| {shown} | {description} |\n"
     return text
 

@@ -52,9 +52,10 @@ class Navigation:
 
 
 def repository_pages() -> list[str]:
-    """The Markdown pages of the repository that readers see, but for the front page."""
+    """The Markdown pages and notebooks of the repository that readers see, but for the front page."""
     found = [
         *ROOT.glob("*.md"),
+        *(ROOT / "examples").rglob("*.ipynb"),
         *(
             page
             for folder in ("docs", "studies", "examples", "benches")
@@ -65,5 +66,5 @@ def repository_pages() -> list[str]:
 
 
 def document(page: str) -> str:
-    """The name of a page's copy: a README is the front page of its folder."""
-    return re.sub(r"(^|/)README\.md$", r"\1index.md", page)
+    """The name of a page's copy: a README is the front page of its folder, a notebook becomes Markdown."""
+    return re.sub(r"\.ipynb$", ".md", re.sub(r"(^|/)README\.md$", r"\1index.md", page))

@@ -99,6 +99,36 @@ def test_a_public_name_without_a_description_is_told(tmp_path: Path, monkeypatch
     assert [problem.partition(":")[0] for problem in problems] == ["fabricsim.Known.b", "fabricsim.unknown"]
 
 
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("", "[a](/docs/view.md#keys) [b](/studies/index.md) [c](/LICENSE) docs"),
+        (
+            "https://host/us",
+            "[a](/docs/view.md#keys) [b](/studies/index.md) [c](https://host/us/blob/main/LICENSE) "
+            "[docs](https://host/us/blob/main/docs/methods)",
+        ),
+    ],
+)
+def test_links_to_files_that_are_no_pages_lead_to_the_repository(
+    address: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a public address of the repository, files are part of the site, and folders have no link."""
+    for library in ("griffe", "sphinx"):
+        pytest.importorskip(library)
+    build = module("build", monkeypatch)
+    monkeypatch.setattr(build, "repository_address", lambda: address)
+    stage = build.Stage(tmp_path / "source", build.Navigation())
+    text = "[a](view.md#keys) [b](../studies/README.md) [c](../LICENSE) [docs](methods)"
+    assert stage.links("docs/trust.md", text) == shown
+    assert (tmp_path / "source/LICENSE").is_file() == (not address)
+    code = "```md\n[a](absent.md)\n```\n"
+    assert stage.links("docs/trust.md", code) == code
+    assert stage.problems == []
+    stage.links("docs/trust.md", "[a](absent.md)")
+    assert stage.problems == ["docs/trust.md: the link to absent.md leads nowhere"]
+
+
 @pytest.mark.long
 def test_the_site_is_built(tmp_path: Path) -> None:
     """All links and anchors lead somewhere, and nothing is loaded from another site."""
