@@ -288,7 +288,7 @@ fn selected(section: &Section, plane: &dyn Topology) -> Result<(&'static str, Ve
             "which routers have this model is not clear; expected exactly one of groups, levels and routers";
         return Err(section.error("", message));
     };
-    let numbers: Numbers = section.optional(key)?.expect("it is given");
+    let numbers: Numbers = section.required(key)?;
     let shape = plane.shape();
     type NumberOf<'a> = Box<dyn Fn(RouterId) -> u32 + 'a>;
     let (number_of, count, what): (NumberOf<'_>, u32, _) = match (key, shape) {
