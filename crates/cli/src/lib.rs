@@ -662,6 +662,10 @@ impl From<experiment::Error> for CommandFailure {
 
 impl From<sim::Error> for CommandFailure {
     fn from(error: sim::Error) -> CommandFailure {
+        if let sim::Error::Experiment(experiment::Error::Several(mistakes)) = &error {
+            let lines: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+            return CommandFailure::wrong_input(lines.join("\nfabricsim: "));
+        }
         let status = match error {
             sim::Error::Elsewhere => return CommandFailure::silent(FAILED),
             sim::Error::Audit(_) | sim::Error::CheckpointNotWritten { .. } | sim::Error::Collect(_) => FAILED,

@@ -53,7 +53,7 @@ impl fmt::Display for Error {
             write!(f, "{location}: ")?;
         }
         if !self.key.is_empty() {
-            write!(f, "{}: ", self.key)?;
+            write!(f, "{}: ", shortened(&self.key))?;
         }
         f.write_str(&self.message)
     }

@@ -444,6 +444,74 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
     }
 }
 
+/// Seven mistakes in four tables: one run of the command names them all, in the order of the file.
+#[test]
+fn all_independent_mistakes_are_named_at_once() {
+    let text = EXPERIMENT
+        .replace("\"256 B\"", "\"256\"")
+        .replace("\"100 Gbps\"", "\"100 Gb\"")
+        .replace("latency = ", "latencie = ")
+        .replace("load = 0.5", "load = \"half\"")
+        .replace(
+            "until = \"5 us\"",
+            "until = 5\nseed = 18446744073709551615\nwatchdog = \"1 mus\"",
+        );
+    let bench = Bench::new(&text.replace("seed = 18446744073709551615", "seed = -1"));
+    let expected = [
+        "experiment.toml:2: network.packet: ",
+        "experiment.toml:11: network.link.bandwidth: ",
+        "experiment.toml:12: network.link.latencie: unknown key 'latencie'; did you mean 'latency'?",
+        "experiment.toml:16: job.0.traffic.load: \"half\" is not a number",
+        "experiment.toml:18: run.until: 5 has no unit; expected ",
+        "experiment.toml:19: run.seed: -1 is out of range; expected 0 to 9223372036854775807",
+        "experiment.toml:20: run.watchdog: \"1 mus\" has the unknown unit 'mus'",
+    ];
+    for command in ["check", "run"] {
+        let output = bench.run(&[command, "experiment.toml"]);
+        let (_, stderr) = texts(&output);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        let lines: Vec<&str> = stderr.lines().collect();
+        assert_eq!(lines.len(), expected.len(), "{stderr}");
+        for (line, expected) in lines.iter().zip(expected) {
+            assert!(line.starts_with(&format!("fabricsim: {expected}")), "{stderr}");
+        }
+    }
+    // What does not fit 64 bits is no number of a file, which ends the reading.
+    let bench = Bench::new(&text);
+    bench.refuses(
+        &["check", "experiment.toml"],
+        &["19", "out of range", "9223372036854775807"],
+    );
+}
+
+/// Names and values of others cannot write to the terminal.
+#[test]
+fn messages_are_short_and_printable() {
+    let name = |name: &str| {
+        let job = format!("[[job]]\nname = \"{name}\"");
+        Bench::new(&EXPERIMENT.replace("[[job]]", &job))
+    };
+    let message = name("\\u001b]0;title\\u0007").refuses(
+        &["check", "experiment.toml"],
+        &["job.0.name: ", "U+001B; expected printable text"],
+    );
+    assert!(message.contains("\\u{1b}]0;title\\u{7}"), "{message}");
+    name("\\u0000").refuses(&["check", "experiment.toml"], &["U+0000"]);
+    let message = name(&"x".repeat(3_000_000)).refuses(
+        &["run", "experiment.toml"],
+        &["3000000 characters; expected a name of 1 to 200"],
+    );
+    assert!(message.len() < 1_000, "{}", message.len());
+    let long = format!("run.{}=1", "y".repeat(100_000));
+    let message =
+        Bench::new(EXPERIMENT).refuses(&["check", "experiment.toml", "--set", &long], &["unknown key"]);
+    assert!(message.len() < 1_000, "{}", message.len());
+    let escape = "network.packet=\u{1b}[31m";
+    let message =
+        Bench::new(EXPERIMENT).refuses(&["check", "experiment.toml", "--set", escape], &["\\u{1b}[31m"]);
+    assert!(!message.contains('\u{1b}'), "{message}");
+}
+
 #[test]
 fn experiments_that_cannot_be_read() {
     let mut bench = Bench::new(EXPERIMENT);

@@ -323,10 +323,17 @@ impl Experiment {
         };
         let folder = folder_of(folder);
         let has_jobs = !root.sections("job")?.is_empty() || root.has("job_trace");
-        let (jobs, schedule) = match has_jobs || needs_jobs.0 {
-            true => job::read_jobs(root, &network, &mpi, run.seed, &folder, interpreters)?,
-            false => (Vec::new(), None),
+        let jobs = match has_jobs || needs_jobs.0 {
+            true => job::read_jobs(root, &network, &mpi, run.seed, &folder, interpreters),
+            false => Ok((Vec::new(), None)),
         };
+        if jobs.is_err() {
+            // Jobs read no key of these tables, so that their unknown keys are known.
+            for table in ["network", "mpi", "run", "collect"] {
+                root.section(table)?.finish()?;
+            }
+        }
+        let (jobs, schedule) = jobs?;
         if jobs.iter().all(Job::is_traffic) {
             assumptions.values.retain(|value| !value.key.starts_with("mpi."));
         }
