@@ -293,3 +293,58 @@ pub(crate) fn weights_in(weights: *mut c_void) -> *mut c_void {
     let found = WEIGHTS.iter().find(|(standard, _)| *standard == weights.addr());
     found.map_or(weights, |(_, inside)| *inside as *mut c_void)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A translation and the way back.
+    type BothWays<T> = (fn(T) -> c_int, fn(c_int) -> T);
+
+    #[test]
+    fn numbers_come_back_as_they_were() {
+        let translations: [BothWays<c_int>; 4] = [
+            (rank_in, rank_out),
+            (tag_in, tag_out),
+            (code_in, code_out),
+            (argument_in, argument_out),
+        ];
+        let numbers = (-1000..20_000).chain([ADDED_CODES, ADDED_CODES + 3, c_int::MAX]);
+        for number in numbers {
+            for (into, out) in translations {
+                assert_eq!(out(into(number)), number);
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_standard_does_not_name_is_no_constant_of_the_inside() {
+        // Of MPICH: MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_ERR_SESSION, MPI_LOCK_SHARED, MPI_COMM_TYPE_SHARED.
+        assert_ne!(rank_in(-2), -2);
+        assert_ne!(tag_in(-1), -1);
+        assert_ne!(code_in(75), 75);
+        assert_ne!(lock_in(235), 235);
+        assert_ne!(split_in(1), 1);
+        assert_eq!(amode_in(0x200) & 0x1ff, 0);
+    }
+
+    #[test]
+    fn predefined_handles_come_back_as_they_were() {
+        for (standard, inside) in HANDLE {
+            assert_eq!(handle_in(*standard as usize), *inside);
+            let out = match standard {
+                0x128 | 0x129 => message_out(*inside),
+                _ => handle_out(*inside),
+            };
+            assert_eq!(out, *standard as usize, "{standard:#x}");
+        }
+        for made in [0x8400_0000_u32, 0x8c00_0100, 0xac00_0003, 0x9000_0000] {
+            let handle = handle_out(made as c_int);
+            assert!(handle >= PREDEFINED);
+            assert_eq!(handle_in(handle), made as c_int);
+        }
+        for none in [0, 1, 0x103, 0x2ff, 0x300, 0xfff, usize::MAX] {
+            assert_eq!(handle_in(none), NO_HANDLE, "{none:#x}");
+        }
+    }
+}

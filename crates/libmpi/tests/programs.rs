@@ -138,7 +138,7 @@ fn a_ring_takes_the_time_of_the_closed_form() {
 #[test]
 fn programs_find_what_mpi_says() {
     let folder = TempDir::new().unwrap();
-    let programs: [(&str, &[u32]); 8] = [
+    let programs: [(&str, &[u32]); 9] = [
         ("collectives", &[1, 2, 4]),
         ("datatypes", &[2, 3]),
         ("topologies", &[1, 2, 4]),
@@ -147,6 +147,7 @@ fn programs_find_what_mpi_says() {
         ("one_sided", &[1, 3]),
         ("files", &[1, 2, 4]),
         ("clocks", &[2]),
+        ("handles", &[1, 3]),
     ];
     for (name, sizes) in programs {
         let Some(program) = compiled(folder.path(), name) else {
