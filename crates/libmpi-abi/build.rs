@@ -85,6 +85,10 @@ fn passing(argument: &Argument, is_large: bool) -> Passing {
         "wide" => Passing::plain("i64", format!("word({name})")),
         "displacement" => Passing::plain("i64", format!("displacement_in({name})")),
         "pointer" => Passing::plain("*mut c_void", format!("{name}.cast()")),
+        "buffer" if is_written => Passing {
+            after: format!("if code == 0 {{ buffer_out({name}) }}"),
+            ..Passing::plain("*mut c_void", format!("{name}.cast()"))
+        },
         "buffer" | "weights" => Passing::plain("*mut c_void", format!("{role}_in({name}).cast()")),
         "reduction" if is_large => Passing::plain("usize", format!("callbacks::large_reduction({name})")),
         "reduction" | "copy" | "delete" | "handler" | "query" | "free" | "cancel" => {

@@ -285,6 +285,23 @@ pub(crate) fn buffer_in(buffer: *mut c_void) -> *mut c_void {
     found.map_or(buffer, |(_, inside)| *inside as isize as *mut c_void)
 }
 
+/// The address of a buffer, which the call has written: it may be `MPI_BUFFER_AUTOMATIC`.
+///
+/// # Safety
+/// The call has written an address.
+pub(crate) unsafe fn buffer_out(to: *mut c_void) {
+    let to = to.cast::<usize>();
+    // Safety: as the caller says.
+    let inside = unsafe { to.read() };
+    let found = constants::BUFFER
+        .iter()
+        .find(|(_, own)| *own as isize as usize == inside);
+    if let Some((standard, _)) = found {
+        // Safety: as the caller says.
+        unsafe { to.write(*standard as usize) };
+    }
+}
+
 /// `MPI_UNWEIGHTED` and `MPI_WEIGHTS_EMPTY`.
 const WEIGHTS: [(usize, usize); 2] = [(10, UNWEIGHTED), (11, WEIGHTS_EMPTY)];
 

@@ -106,13 +106,13 @@ pub(crate) use {counted_functions, defined, defined_of, functions};
 /// An integer of C with a fixed size, as another one of that size.
 pub trait Word<T> {
     /// The value.
-    fn as_word(self) -> T;
+    fn into_word(self) -> T;
 }
 
 macro_rules! words {
     ($($from:ty as $to:ty;)*) => { $(
         impl Word<$to> for $from {
-            fn as_word(self) -> $to {
+            fn into_word(self) -> $to {
                 self as $to
             }
         }
@@ -123,7 +123,7 @@ words! { i64 as i64; i64 as isize; isize as i64; isize as isize; }
 
 /// An `MPI_Aint`, `MPI_Count` or `MPI_Offset` as the type that a function has for it.
 pub fn word<T>(value: impl Word<T>) -> T {
-    value.as_word()
+    value.into_word()
 }
 
 /// An argument that is an `int`, an `MPI_Aint` or an `MPI_Count`.

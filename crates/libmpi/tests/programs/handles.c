@@ -171,6 +171,9 @@ static void attributes(void)
     CHECK(flag && *value == MPI_ANY_SOURCE);
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &flag);
     CHECK(flag && *value >= 32767);
+    MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0);
+    MPI_Buffer_detach(&base, &level);
+    CHECK(base == MPI_BUFFER_AUTOMATIC);
     MPI_Win_allocate(8, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window);
     MPI_Win_get_attr(window, MPI_WIN_CREATE_FLAVOR, &value, &flag);
     CHECK(flag && *value == MPI_WIN_FLAVOR_ALLOCATE);
