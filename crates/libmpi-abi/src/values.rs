@@ -153,8 +153,17 @@ constants! {
     thread_out constant_out THREAD;
     topology_in constant_in TOPOLOGY;
     topology_out constant_out TOPOLOGY;
-    typeclass_in constant_in TYPECLASS;
     whence_in constant_in WHENCE;
+}
+
+/// The kind of logical types, which libraries add to those of the standard: here and in the inside.
+const TYPECLASS_LOGICAL: (c_int, c_int) = (191, 4);
+
+pub(crate) fn typeclass_in(kind: c_int) -> c_int {
+    match kind == TYPECLASS_LOGICAL.0 {
+        true => TYPECLASS_LOGICAL.1,
+        false => constant_in(constants::TYPECLASS, kind),
+    }
 }
 
 /// An argument of a distribution: a number, but for the default.

@@ -259,6 +259,10 @@ const PAIRS: [(c_int, u32); 6] = [
 ];
 const INT: c_int = 0x4c00_0405;
 
+/// The types of logical values of 1, 2, 4, 8 and 16 bytes, and their kind, which libraries add to those of the standard.
+const LOGICALS: [c_int; 5] = [0x4c00_0147, 0x4c00_0248, 0x4c00_0449, 0x4c00_084a, 0x4c00_104b];
+const TYPECLASS_LOGICAL: c_int = 4;
+
 functions! {
     fn MPI_Type_dup(from: c_int, made: *mut c_int) {
         let recipe = recipe!(DUP: &[0; 0] as &[c_int]);
@@ -308,6 +312,7 @@ functions! {
             1 => position(&[4, 8, 16]).map(|class| REALS[class]),
             2 => position(&[1, 2, 4, 8, 16]).map(|class| INTEGERS[class].1),
             3 => position(&[8, 16, 32]).map(|class| COMPLEXES[class]),
+            TYPECLASS_LOGICAL => position(&[1, 2, 4, 8, 16]).map(|class| LOGICALS[class]),
             _ => return Err(Failure::new(class::ARG, format!("{kind} as the kind of a type"))),
         };
         let found = found.ok_or_else(|| Failure::new(class::ARG, format!("there is no type of {size} bytes")))?;
