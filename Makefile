@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 RUST := --workspace --exclude fabricsim-py
 # The libraries that real programs load.
-PROGRAMS := --package fabricsim-libmpi --package fabricsim-rank-clock
+PROGRAMS := --package fabricsim-libmpi --package fabricsim-libmpi-abi --package fabricsim-rank-clock
 
 .DEFAULT_GOAL := build
 .PHONY: build mpi demo test record-times lint test-rust test-instructions record-instructions test-loom test-without-otf2 \
@@ -86,7 +86,8 @@ test-mpi: ## what runs on several processes, under mpirun
 python: $(VENV)/ready ## the Python package for development, in .venv
 	. $(VENV)/bin/activate && maturin develop --locked --extras plot,notebook,sweep,test,dev,docs
 	cargo build --locked --package fabricsim-cli $(PROGRAMS) --package fabricsim-same-features
-	cd "$${CARGO_TARGET_DIR:-target}/debug" && cp libfabricsim_libmpi.so libfabricsim_rank_clock.so "$(CURDIR)/python/fabricsim/"
+	cd "$${CARGO_TARGET_DIR:-target}/debug" && cp libfabricsim_libmpi.so libfabricsim_libmpi_abi.so libfabricsim_rank_clock.so \
+		"$(CURDIR)/python/fabricsim/"
 
 # In two processes, each file in one of them, as its tests share what they run.
 test-python: python ## the Python package, and what the documentation says

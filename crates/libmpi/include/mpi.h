@@ -162,6 +162,7 @@ typedef int(MPI_Grequest_cancel_function)(void *, int);
 #define MPI_WIN_NULL ((MPI_Win)0x20000000)
 #define MPI_SESSION_NULL ((MPI_Session)0x38000000)
 #define MPI_IN_PLACE ((void *)-1)
+#define MPI_BUFFER_AUTOMATIC ((void *)-2)
 #define MPI_BOTTOM ((void *)0)
 #define MPI_STATUSES_IGNORE ((MPI_Status *)1)
 #define MPI_STATUS_IGNORE ((MPI_Status *)1)

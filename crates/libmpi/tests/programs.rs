@@ -33,6 +33,11 @@ fn library() -> PathBuf {
     test.with_file_name("libfabricsim_libmpi.so")
 }
 
+/// The library of this crate: these tests are those of both ABIs.
+fn own_library() -> PathBuf {
+    library().with_file_name(format!("lib{}.so", env!("CARGO_PKG_NAME").replace('-', "_")))
+}
+
 /// A program of `tests/programs`, compiled; `None` where there is no compiler.
 fn compiled(folder: &Path, name: &str) -> Option<String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -42,8 +47,8 @@ fn compiled(folder: &Path, name: &str) -> Option<String> {
         .arg(here.join("include"))
         .arg("-o")
         .arg(&program)
-        .arg(here.join("tests/programs").join(format!("{name}.c")))
-        .arg(library())
+        .arg(here.join("../libmpi/tests/programs").join(format!("{name}.c")))
+        .arg(own_library())
         .arg("-lm")
         .output();
     let Ok(done) = done else {
@@ -133,7 +138,7 @@ fn a_ring_takes_the_time_of_the_closed_form() {
 #[test]
 fn programs_find_what_mpi_says() {
     let folder = TempDir::new().unwrap();
-    let programs: [(&str, &[u32]); 8] = [
+    let programs: [(&str, &[u32]); 9] = [
         ("collectives", &[1, 2, 4]),
         ("datatypes", &[2, 3]),
         ("topologies", &[1, 2, 4]),
@@ -142,6 +147,7 @@ fn programs_find_what_mpi_says() {
         ("one_sided", &[1, 3]),
         ("files", &[1, 2, 4]),
         ("clocks", &[2]),
+        ("handles", &[1, 3]),
     ];
     for (name, sizes) in programs {
         let Some(program) = compiled(folder.path(), name) else {

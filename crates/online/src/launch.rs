@@ -27,6 +27,15 @@ use tempfile::TempDir;
 /// Names under which programs ask for a library with the ABI of MPICH.
 const LIBRARY_NAMES: [&str; 3] = ["libmpi.so.12", "libmpich.so.12", "libmpi.so"];
 
+/// Names under which they ask for one with the standard ABI. MPICH 5.0.1 built the second one by mistake; the last one
+/// is of programs that ask for the profiling interface apart.
+const STANDARD_NAMES: [&str; 4] = [
+    "libmpi_abi.so.1",
+    "libmpi_abi.so.0",
+    "libmpi_abi.so",
+    "libpmpi_abi.so.1",
+];
+
 /// Whether all runs of this process are to end now.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
@@ -40,8 +49,10 @@ pub fn interrupt() {
 pub(crate) struct LaunchCommand {
     /// The program and its arguments.
     pub words: Vec<String>,
-    /// Our MPI library.
+    /// Our MPI library with the ABI of MPICH.
     pub library: PathBuf,
+    /// That with the standard ABI.
+    pub standard_library: PathBuf,
     /// The library that replaces the clocks of the C library; `None` leaves them real.
     pub clocks: Option<PathBuf>,
     /// Whether each line that a rank prints begins with its number.
@@ -110,9 +121,12 @@ impl Launched {
     /// In one sentence: the program cannot be started.
     pub fn start(command: &LaunchCommand, memory: SharedMemory) -> Result<Launched, String> {
         INTERRUPTED.store(false, Ordering::Release);
-        let library = &command.library;
-        let folder = library_folder(library)
-            .map_err(|error| format!("no folder for the MPI library {}: {error}", library.display()))?;
+        let folder = library_folder(command).map_err(|error| {
+            format!(
+                "no folder for the MPI library {}: {error}",
+                command.library.display()
+            )
+        })?;
         let memory = Arc::new(memory);
         let watched = |_| Watched {
             lives: Arc::new(AtomicBool::new(true)),
@@ -203,12 +217,18 @@ fn local_ranks(hosts: &[u32]) -> Vec<(u32, u32)> {
         .collect()
 }
 
-/// A folder with the library under all its names.
-fn library_folder(library: &Path) -> io::Result<TempDir> {
-    let library = library.canonicalize()?;
+/// A folder with the libraries under all their names.
+fn library_folder(command: &LaunchCommand) -> io::Result<TempDir> {
     let folder = tempfile::Builder::new().prefix("fabricsim-mpi-").tempdir()?;
-    for name in LIBRARY_NAMES {
-        symlink(&library, folder.path().join(name))?;
+    let libraries: [(&Path, &[&str]); 2] = [
+        (&command.library, &LIBRARY_NAMES),
+        (&command.standard_library, &STANDARD_NAMES),
+    ];
+    for (library, names) in libraries {
+        let library = library.canonicalize()?;
+        for name in names {
+            symlink(&library, folder.path().join(name))?;
+        }
     }
     Ok(folder)
 }

@@ -18,6 +18,9 @@ use crate::symbols::{self, ProgramNeeds};
 /// File name of our MPI library, as cargo builds it.
 const LIBRARY: &str = "libfabricsim_libmpi.so";
 
+/// File name of that with the standard ABI, beside it.
+const STANDARD_LIBRARY: &str = "libfabricsim_libmpi_abi.so";
+
 /// File name of the library that shows simulated time on the clocks of the C library, beside it.
 const CLOCK_LIBRARY: &str = "libfabricsim_rank_clock.so";
 
@@ -75,7 +78,8 @@ impl OnlinePrograms {
     /// # Errors
     /// In one sentence: it, or our library, cannot be read.
     pub fn needs(&self, program: &Path) -> Result<ProgramNeeds, String> {
-        symbols::program_needs(program, &self.find_library()?)
+        let library = self.find_library()?;
+        symbols::program_needs(program, &library, &library.with_file_name(STANDARD_LIBRARY))
     }
 
     fn find_library(&self) -> Result<PathBuf, String> {
@@ -118,13 +122,16 @@ impl Interpreter for OnlinePrograms {
         let library = self
             .find_library()
             .map_err(|message| section.error("command", message))?;
-        let clock_library = library.with_file_name(CLOCK_LIBRARY);
-        if !clock_library.is_file() {
-            let message = format!(
-                "{}, which belongs to FabricSim's MPI library, is not there",
-                clock_library.display()
-            );
-            return Err(section.error("command", message));
+        let [standard_library, clock_library] =
+            [STANDARD_LIBRARY, CLOCK_LIBRARY].map(|name| library.with_file_name(name));
+        for beside in [&standard_library, &clock_library] {
+            if !beside.is_file() {
+                let message = format!(
+                    "{}, which belongs to FabricSim's MPI library, is not there",
+                    beside.display()
+                );
+                return Err(section.error("command", message));
+            }
         }
         Ok(Arc::new(OnlineWorkload {
             what: Arc::new(OnlineProgram {
@@ -132,6 +139,7 @@ impl Interpreter for OnlinePrograms {
                     words: command,
                     clocks: (clocks == CLOCKS[0]).then_some(clock_library),
                     library,
+                    standard_library,
                     labels: self.labels.load(Ordering::Relaxed),
                 },
                 ranks,

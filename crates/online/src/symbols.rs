@@ -21,6 +21,8 @@ pub enum NeededLibrary {
     OpenMpi,
     /// One with the standard ABI of MPI 5.0.
     StandardAbi,
+    /// Both, as libraries of the program were compiled with different ones.
+    Both,
     /// None: it has MPI's functions inside, or calls none.
     None,
 }
@@ -32,7 +34,7 @@ impl NeededLibrary {
         match (name, version) {
             ("libmpi" | "libmpich", "" | ".12") => Some(NeededLibrary::Mpich),
             ("libmpi", _) => Some(NeededLibrary::OpenMpi),
-            ("libmpi_abi", _) => Some(NeededLibrary::StandardAbi),
+            ("libmpi_abi" | "libpmpi_abi", _) => Some(NeededLibrary::StandardAbi),
             _ => None,
         }
     }
@@ -44,6 +46,7 @@ impl fmt::Display for NeededLibrary {
             NeededLibrary::Mpich => "ABI of MPICH",
             NeededLibrary::OpenMpi => "Open MPI before 6.0",
             NeededLibrary::StandardAbi => "standard ABI of MPI 5.0",
+            NeededLibrary::Both => "ABI of MPICH and standard ABI of MPI 5.0",
             NeededLibrary::None => "none",
         })
     }
@@ -76,8 +79,9 @@ impl ProgramNeeds {
             NeededLibrary::OpenMpi => Some(
                 "it asks for Open MPI before 6.0, which has another ABI: compile it with MPICH, or with FabricSim's mpi.h",
             ),
-            NeededLibrary::StandardAbi => Some(
-                "it asks for the standard ABI of MPI 5.0, which FabricSim's library does not have: compile it with MPICH",
+            NeededLibrary::Both => Some(
+                "it asks for the ABI of MPICH and for the standard ABI of MPI 5.0, of which a process has one: compile all \
+                 its libraries with the same MPI",
             ),
             _ if self.fortran => {
                 Some("it is written in Fortran, whose binding FabricSim's library does not have")
@@ -144,12 +148,23 @@ fn is_fortran(name: &str) -> bool {
     (name.starts_with("mpi_") || name.starts_with("pmpi_")) && name.ends_with('_')
 }
 
-/// What a compiled program needs of MPI, beside our library.
+/// The library that a program asks for, by those that it and its libraries name.
+fn needed(named: &[NeededLibrary]) -> NeededLibrary {
+    let has = |library| named.contains(&library);
+    match (has(NeededLibrary::Mpich), has(NeededLibrary::StandardAbi)) {
+        _ if has(NeededLibrary::OpenMpi) => NeededLibrary::OpenMpi,
+        (true, true) => NeededLibrary::Both,
+        (true, false) => NeededLibrary::Mpich,
+        (false, true) => NeededLibrary::StandardAbi,
+        (false, false) => NeededLibrary::None,
+    }
+}
+
+/// What a compiled program needs of MPI, beside our libraries with the ABI of MPICH and with the standard ABI.
 ///
 /// # Errors
 /// In one sentence: a file cannot be read.
-pub fn program_needs(file: &Path, library: &Path) -> Result<ProgramNeeds, String> {
-    let (there, missing) = functions_of(library)?;
+pub fn program_needs(file: &Path, library: &Path, standard_library: &Path) -> Result<ProgramNeeds, String> {
     let mut needs = ProgramNeeds {
         file: file.into(),
         library: NeededLibrary::None,
@@ -169,10 +184,15 @@ pub fn program_needs(file: &Path, library: &Path) -> Result<ProgramNeeds, String
             _ => {}
         }
     }
-    let named = libraries.iter().filter_map(|name| NeededLibrary::named(name));
-    needs.library = named
-        .max_by_key(|library| *library != NeededLibrary::Mpich)
-        .unwrap_or(NeededLibrary::None);
+    let named: Vec<NeededLibrary> = libraries
+        .iter()
+        .filter_map(|name| NeededLibrary::named(name))
+        .collect();
+    needs.library = needed(&named);
+    let (there, missing) = functions_of(match needs.library {
+        NeededLibrary::StandardAbi => standard_library,
+        _ => library,
+    })?;
     needs.missing = needs
         .functions
         .iter()
@@ -275,9 +295,25 @@ mod tests {
             ("libmpich.so.12", Some(NeededLibrary::Mpich)),
             ("libmpi.so.40", Some(NeededLibrary::OpenMpi)),
             ("libmpi_abi.so.1", Some(NeededLibrary::StandardAbi)),
+            ("libmpi_abi.so.0", Some(NeededLibrary::StandardAbi)),
+            ("libpmpi_abi.so.1", Some(NeededLibrary::StandardAbi)),
             ("libm.so.6", None),
         ] {
             assert_eq!(NeededLibrary::named(name), library, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_program_has_one_abi() {
+        use NeededLibrary::{Both, Mpich, OpenMpi, StandardAbi};
+        for (named, library) in [
+            (vec![], NeededLibrary::None),
+            (vec![Mpich, Mpich], Mpich),
+            (vec![StandardAbi], StandardAbi),
+            (vec![Mpich, StandardAbi], Both),
+            (vec![StandardAbi, OpenMpi], OpenMpi),
+        ] {
+            assert_eq!(needed(&named), library, "{named:?}");
         }
     }
 }

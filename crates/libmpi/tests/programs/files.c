@@ -389,7 +389,7 @@ static void errors(void)
     CHECK(result == MPI_IDENT);
     MPI_Group_free(&group);
     MPI_Group_free(&world);
-    CHECK(MPI_File_f2c(MPI_File_c2f(file)) == file && MPI_File_c2f(MPI_FILE_NULL) == 0);
+    CHECK(MPI_File_fromint(MPI_File_toint(file)) == file && MPI_File_fromint(MPI_File_toint(MPI_FILE_NULL)) == MPI_FILE_NULL);
     mode = MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR;
     CHECK(class_of(MPI_File_open(MPI_COMM_WORLD, path, mode, MPI_INFO_NULL, &other)) == MPI_ERR_FILE_EXISTS);
     CHECK(class_of(MPI_File_read(MPI_FILE_NULL, &value, 1, MPI_INT, &status)) == MPI_ERR_FILE);
