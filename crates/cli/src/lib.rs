@@ -4,6 +4,7 @@
 //!
 //! All processes of a run end with the same status ([`EXIT_STATUSES`]), and one of them prints the reason.
 
+mod documents;
 mod explain;
 mod export;
 mod list;
@@ -99,6 +100,11 @@ enum Command {
     Export(ExportArguments),
     /// Compare results with the checksums that they carry: tells files that have changed since the run wrote them
     Verify(VerifyArguments),
+    /// Print the script that completes commands and options in a shell, for example
+    /// `fabricsim completion bash > ~/.local/share/bash-completion/completions/fabricsim`
+    Completion(CompletionArguments),
+    /// Write a manual page for each command, which `man` shows from a folder man1 of its path
+    Man(ManArguments),
     /// View results in the browser: link loads over time, histories, activity of ranks
     View(ViewArguments),
     /// Run many experiments that differ in some keys, and compare them: tables, curves, costs (needs the Python
@@ -114,7 +120,7 @@ enum Command {
 #[derive(Args)]
 struct NewArguments {
     /// Least number of hosts [default: one for each rank of the recording]
-    #[arg(long, value_name = "NUMBER", required_unless_present = "trace")]
+    #[arg(long, value_name = "NUMBER", required_unless_present = "trace", value_parser = whole_number::<u32>)]
     hosts: Option<u32>,
     /// Topology (fabricsim list topologies); several, by commas or options, make a sweep
     #[arg(
@@ -125,7 +131,7 @@ struct NewArguments {
     )]
     topology: Vec<String>,
     /// Greatest number of ports of a router
-    #[arg(long, value_name = "PORTS", required_unless_present = "preset")]
+    #[arg(long, value_name = "PORTS", required_unless_present = "preset", value_parser = whole_number::<u32>)]
     radix: Option<u32>,
     /// Bandwidth of the links [default: 100 Gbps, or that of the preset]
     #[arg(long, value_name = "RATE")]
@@ -254,13 +260,13 @@ struct RunArguments {
 #[derive(Args)]
 struct MpirunArguments {
     /// Number of ranks
-    #[arg(short = 'n', long = "np", value_name = "RANKS")]
+    #[arg(short = 'n', long = "np", value_name = "RANKS", value_parser = whole_number::<u32>)]
     ranks: u32,
     /// Experiment file (TOML) with the network, and other jobs if there are any
     #[arg(long = "on", value_name = "FILE")]
     experiment: PathBuf,
     /// Ranks on each host
-    #[arg(long = "ppn", short = 'N', value_name = "RANKS")]
+    #[arg(long = "ppn", short = 'N', value_name = "RANKS", value_parser = whole_number::<u32>)]
     ranks_per_host: Option<u32>,
     /// What computation between calls counts: measured (the CPU time that it takes here) or none
     #[arg(long, value_name = "WHAT")]
@@ -314,6 +320,9 @@ struct MachineArguments {
     /// Print summary.json instead of a table
     #[arg(long)]
     json: bool,
+    /// Print no table and no progress: the result folder has everything
+    #[arg(short, long, conflicts_with = "json")]
+    quiet: bool,
 }
 
 impl MachineArguments {
@@ -423,7 +432,7 @@ struct ExportArguments {
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
     /// perfetto: number of links with load curves, the busiest first [default: 16]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = whole_number::<usize>)]
     links: Option<usize>,
     /// Read damaged files too: their bytes are not those that the run wrote
     #[arg(long)]
@@ -494,6 +503,19 @@ struct CalibrateArguments {
 }
 
 #[derive(Args)]
+struct CompletionArguments {
+    /// Shell
+    shell: clap_complete::Shell,
+}
+
+#[derive(Args)]
+struct ManArguments {
+    /// Folder to write the pages into
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+#[derive(Args)]
 struct VerifyArguments {
     /// Result folders
     #[arg(required = true, value_name = "DIR")]
@@ -509,7 +531,7 @@ struct ViewArguments {
     #[arg(required = true, value_name = "DIR")]
     folders: Vec<PathBuf>,
     /// Port on 127.0.0.1, for example for a tunnel [default: any free port]
-    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    #[arg(long, default_value_t = 0, hide_default_value = true, value_parser = whole_number::<u16>)]
     port: u16,
     /// Read damaged files too: their bytes are not those that the run wrote
     #[arg(long)]
@@ -589,6 +611,8 @@ pub fn main(
             python::hand_over("calibrate", &python::CALIBRATE, &line)
         }
         Command::Verify(arguments) => verify::verify(&arguments),
+        Command::Completion(arguments) => documents::completion(arguments.shell),
+        Command::Man(arguments) => documents::man(&arguments.folder),
         Command::View(arguments) => view::view(&arguments),
     };
     #[cfg(target_os = "linux")]
@@ -686,6 +710,13 @@ fn threads(text: &str) -> Result<String, String> {
         Err(_) if text == "auto" => Ok("\"auto\"".into()),
         Err(_) => Err("expected a whole number or auto".into()),
     }
+}
+
+/// A whole number of an option. Clap's own messages do not say what was expected.
+fn whole_number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    let greatest = u64::MAX >> (64 - 8 * size_of::<T>());
+    text.parse()
+        .map_err(|_| format!("expected a whole number, 0 to {greatest}"))
 }
 
 fn wall_time(text: &str) -> Result<Duration, String> {

@@ -6,39 +6,47 @@
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
 
-use crate::CommandFailure;
+use crate::{CommandFailure, print};
 
 const INTERPRETER: &str = "python3";
 
 /// A part of the Python package.
 pub(crate) struct Subpackage {
     module: &'static str,
-    /// The package's optional dependencies that it can use.
-    extra: &'static str,
+    /// Its help, for machines without the package; `python/tests/test_command_help.py` keeps it.
+    help: &'static str,
 }
 
 pub(crate) const SWEEP: Subpackage = Subpackage {
     module: "fabricsim.sweep",
-    extra: "sweep",
+    help: include_str!("help/sweep.txt"),
 };
 pub(crate) const CALIBRATE: Subpackage = Subpackage {
     module: "fabricsim.calibrate",
-    extra: "plot",
+    help: include_str!("help/calibrate.txt"),
 };
 
 /// Runs a command line of the Python package. `command` is the user's command, for messages.
 pub(crate) fn hand_over(command: &str, part: &Subpackage, line: &[OsString]) -> Result<(), CommandFailure> {
-    look_for_package(command, part)?;
+    if let Err(failure) = look_for_package(command, part) {
+        if line
+            .iter()
+            .any(|argument| argument == "--help" || argument == "-h")
+            && !command.contains(' ')
+        {
+            print(part.help.trim_end());
+            print(format!("\n{}", failure.message));
+            return Ok(());
+        }
+        return Err(failure);
+    }
     let mut python = Command::new(INTERPRETER);
     python.args(["-m", "fabricsim"]).args(line);
     replace(&mut python).map_err(|e| CommandFailure::failed(format!("{INTERPRETER}: {e}")))
 }
 
 fn look_for_package(command: &str, part: &Subpackage) -> Result<(), CommandFailure> {
-    let install = format!(
-        "install it with `pip install 'fabricsim[{}]'`, or `make python` in the project's folder",
-        part.extra
-    );
+    let install = "install it with `make python` in the project's folder";
     let found = Command::new(INTERPRETER)
         .args(["-c", &format!("import {}", part.module)])
         .stdin(Stdio::null())

@@ -114,7 +114,7 @@ fn run_levels(
     }
     if arguments.machine.json {
         print_summaries(&results)?;
-    } else if !results.is_empty() {
+    } else if !results.is_empty() && !arguments.machine.quiet {
         print(results::compare(&results));
         print(format!("results {}", out.display()));
     }
@@ -180,7 +180,7 @@ pub(crate) fn resume(
         out: arguments.folder.display().to_string(),
         ..RepeatedRun::default()
     };
-    if processes.is_first() && !arguments.machine.json {
+    if processes.is_first() && !arguments.machine.json && !arguments.machine.quiet {
         let time = config::Duration {
             ps: checkpoint.time_ps(),
         };
@@ -257,8 +257,7 @@ fn execute(
         partition: None,
         parts: parts.as_ref(),
     };
-    let bar = processes
-        .is_first()
+    let bar = (processes.is_first() && !machine.quiet)
         .then(|| progress::show(&control, experiment.run.latest_end().map(|t| t.ps())));
     processes.agree(|| {
         let result = match kind {
@@ -270,8 +269,8 @@ fn execute(
         }
         // What the end of the ranks' processes makes of a run is no error of theirs.
         let result = result.map_err(|error| match INTERRUPTED_BY_USER.load(Ordering::Relaxed) {
-            true => sim::Error::Interrupted,
-            false => error,
+            true => interrupted(running.as_ref()),
+            false => error.into(),
         })?;
         let (Some(mut result), Some(running)) = (result, running) else {
             return Ok(None);
@@ -280,6 +279,23 @@ fn execute(
         let folder = running.write(&result).map_err(CommandFailure::failed)?;
         Ok(Some(FinishedRun { result, folder }))
     })
+}
+
+/// The failure of an interrupted run, with the command that continues it if there is a checkpoint.
+fn interrupted(running: Option<&RunningFolder>) -> CommandFailure {
+    let mut failure = CommandFailure::from(sim::Error::Interrupted);
+    let checkpoint = running.and_then(|running| running.checkpoint().now().ok());
+    if let Some(folder) = checkpoint
+        .filter(|file| file.exists())
+        .as_deref()
+        .and_then(Path::parent)
+    {
+        failure.message += &format!(
+            "; `fabricsim resume {}` continues from the last checkpoint",
+            folder.display()
+        );
+    }
+    failure
 }
 
 /// Whether Ctrl-C or a signal has ended a run.
@@ -310,6 +326,9 @@ fn show(
     machine: &MachineArguments,
     repeated: &RepeatedRun,
 ) -> Result<(), CommandFailure> {
+    if machine.quiet {
+        return Ok(());
+    }
     if !machine.json
         && let Some(sizing) = &experiment.sizing
     {

@@ -21,5 +21,5 @@ pub use input::{EXPERIMENT_BYTES, TEXT_BYTES, open_input, read_text};
 pub use parameter::{DefaultValue, Parameter, Type};
 pub use quantity::{Bandwidth, Bytes, Duration, Length, Power, RoundedRate};
 pub use section::Section;
-pub use setting::{AutoOrNumber, FreeText, Name, NameOrSome, OneOrEach, OrNone, Setting, Value};
+pub use setting::{AutoOrNumber, FreeText, NameOrSome, OneOrEach, OrNone, PrintableName, Setting, Value};
 pub use settings_file::{Override, read_settings};

@@ -266,7 +266,10 @@ impl Rational {
         let split = trimmed
             .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
             .unwrap_or(trimmed.len());
-        let (number, unit) = (trimmed[..split].replace('_', ""), trimmed[split..].trim());
+        let number = trimmed[..split].replace('_', "");
+        // Micro sign and Greek letter, both of which programs print.
+        let unit = trimmed[split..].trim().replace(['\u{b5}', '\u{3bc}'], "u");
+        let unit = unit.as_str();
         if number.is_empty() {
             return Err(fail("does not start with a number"));
         }
@@ -404,6 +407,13 @@ fn exact(text: &str, units: Units, expected: &str) -> Result<u64, String> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn micro_has_three_spellings() {
+        for text in ["5 us", "5 \u{b5}s", "5\u{3bc}s"] {
+            assert_eq!(Duration::parse(text).unwrap().ps, 5_000_000, "{text}");
+        }
+    }
 
     #[test]
     fn wrong_input_says_what_was_expected() {

@@ -55,7 +55,7 @@ struct Mistakes {
     tolerated: AtomicBool,
     /// Wrong values in place of which readers have the default.
     replaced: Mutex<Vec<Error>>,
-    /// Mistakes of single keys that readers return as errors.
+    /// Mistakes of single keys that readers returned as errors, also to readers that tried something else then.
     returned: Mutex<Vec<Error>>,
 }
 
@@ -283,17 +283,21 @@ impl Section {
         self.mistakes.tolerated.store(true, Ordering::Relaxed);
     }
 
-    /// The mistakes behind which readers went on ([`Section::tolerate_mistakes`]), and those for which they ended if
-    /// `error` is given, in the order of the file. An error that concerns several keys may be the consequence of a
-    /// value that was not used: it is left out if there are others. `None` without mistakes.
-    pub fn mistakes(&self, error: Option<Error>) -> Option<Vec<Error>> {
+    /// The mistakes behind which readers went on ([`Section::tolerate_mistakes`]), and the errors with which readers
+    /// ended, in the order of the file. An error that concerns several keys may be the consequence of a value that was
+    /// not used: it is left out if there are others. `None` without mistakes.
+    pub fn mistakes(&self, errors: Vec<Error>) -> Option<Vec<Error>> {
         let lock = |list: &Mutex<Vec<Error>>| list.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let returned = lock(&self.mistakes.returned);
+        let of_one_key = |error: &&Error| {
+            returned
+                .iter()
+                .any(|known| known.key == error.key && known.location == error.location)
+        };
         let mut all = lock(&self.mistakes.replaced);
-        if error.is_some() {
-            all.extend(lock(&self.mistakes.returned));
-        }
+        all.extend(errors.iter().filter(of_one_key).cloned());
         if all.is_empty() {
-            all.extend(error);
+            all = errors;
         }
         all.sort_by_key(|mistake| mistake.location.as_ref().map(|location| location.line));
         let mut known = BTreeSet::new();
@@ -801,12 +805,12 @@ mod tests {
         );
         file.tolerate_mistakes();
         let error = read().unwrap_err();
-        let all = file.mistakes(Some(error)).unwrap();
+        let all = file.mistakes(vec![error]).unwrap();
         let lines: Vec<u32> = all.iter().map(|e| e.location.as_ref().unwrap().line).collect();
         assert_eq!(lines, [2, 3, 5, 9], "{all:?}");
         // Which keys a table with an unknown name has is unknown.
         file.finish().unwrap();
-        let all = file.mistakes(None).unwrap();
+        let all = file.mistakes(Vec::new()).unwrap();
         let keys: Vec<&str> = all.iter().map(|e| e.key.as_str()).collect();
         assert_eq!(keys, ["a.x", "a.y", "a.name", "b.u"]);
     }
@@ -816,9 +820,9 @@ mod tests {
         let file = Section::from_toml("x = 1\ny = \"a\"", "x.toml").unwrap();
         file.tolerate_mistakes();
         let conflict = || file.error("x", "1 does not fit y");
-        assert_eq!(file.mistakes(Some(conflict())).unwrap(), [conflict()]);
+        assert_eq!(file.mistakes(vec![conflict()]).unwrap(), [conflict()]);
         assert_eq!(file.or("y", 2).unwrap(), 2);
-        let all = file.mistakes(Some(conflict())).unwrap();
+        let all = file.mistakes(vec![conflict()]).unwrap();
         assert_eq!(all.len(), 1);
         assert_eq!(all[0].key, "y");
     }

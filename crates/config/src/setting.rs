@@ -128,9 +128,9 @@ impl Setting for String {
 
 /// The name of something, which results and messages show.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Name(pub String);
+pub struct PrintableName(pub String);
 
-impl Name {
+impl PrintableName {
     /// Most characters of a name.
     const LENGTH: usize = 200;
 
@@ -138,24 +138,24 @@ impl Name {
     ///
     /// # Errors
     /// It is empty, longer than 200 characters, or has a control character. The error says what was expected.
-    pub fn new(text: &str) -> Result<Name, String> {
+    pub fn new(text: &str) -> Result<PrintableName, String> {
         let length = text.chars().count();
-        if length == 0 || length > Name::LENGTH {
+        if length == 0 || length > PrintableName::LENGTH {
             return Err(format!(
                 "\"{}\" has {length} characters; expected a name of 1 to {}",
                 shortened(text),
-                Name::LENGTH
+                PrintableName::LENGTH
             ));
         }
-        String::read(&Value::String(text.into())).map(Name)
+        String::read(&Value::String(text.into())).map(PrintableName)
     }
 }
 
-impl Setting for Name {
+impl Setting for PrintableName {
     const EXPECTED: &'static str = String::EXPECTED;
     fn read(value: &Value) -> Result<Self, String> {
         match value {
-            Value::String(text) => Name::new(text),
+            Value::String(text) => PrintableName::new(text),
             _ => Err(unexpected::<Self>(value)),
         }
     }
@@ -352,15 +352,20 @@ mod tests {
     fn names_can_be_shown() {
         let file = "a = \"µ-1\"\nb = \"x\\u001b[2J\"\nc = \"\"\nd = \"line\\nline\"\ne = \"x\\u0000\"";
         let file = Section::from_toml(file, "x.toml").unwrap();
-        assert_eq!(file.required::<Name>("a").unwrap(), Name("µ-1".into()));
+        assert_eq!(
+            file.required::<PrintableName>("a").unwrap(),
+            PrintableName("µ-1".into())
+        );
         let refused = |key: &str, needle: &str| {
-            let error = file.required::<Name>(key).unwrap_err().to_string();
+            let error = file.required::<PrintableName>(key).unwrap_err().to_string();
             assert!(error.contains(needle), "{error}");
         };
         refused("b", "has the control character U+001B; expected printable text");
         refused("c", "has 0 characters; expected a name of 1 to 200");
         refused("d", "U+000A");
-        assert!(Name::new(&"µ".repeat(200)).is_ok() && Name::new(&"µ".repeat(201)).is_err());
+        assert!(
+            PrintableName::new(&"µ".repeat(200)).is_ok() && PrintableName::new(&"µ".repeat(201)).is_err()
+        );
         assert!(file.required::<FreeText>("d").is_ok());
         assert!(file.required::<FreeText>("e").is_err());
     }

@@ -976,25 +976,73 @@ fn several_processes_without_mpi() {
 #[test]
 fn what_needs_python_says_how_to_install_it() {
     let bench = Bench::new(EXPERIMENT);
-    for (arguments, install) in [
-        (
-            &["sweep", "sweep.toml", "--workers", "2"][..],
-            "pip install 'fabricsim[sweep]'",
-        ),
-        (
-            &["compare", "a", "b", "--html", "page.html"],
-            "pip install 'fabricsim[sweep]'",
-        ),
-        (&["calibrate", "osu.out"], "pip install 'fabricsim[plot]'"),
-    ] {
-        // There is no program.
+    // There is no program.
+    let run = |arguments: &[&str]| {
         let output = bench.command().args(arguments).env("PATH", bench.path()).output();
-        let output = output.expect("the command starts");
+        output.expect("the command starts")
+    };
+    for arguments in [
+        &["sweep", "sweep.toml", "--workers", "2"][..],
+        &["compare", "a", "b", "--html", "page.html"],
+        &["calibrate", "osu.out"],
+    ] {
+        let output = run(arguments);
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{said}");
-        for needle in [arguments[0], "needs FabricSim's Python package", install] {
+        for needle in [
+            arguments[0],
+            "needs FabricSim's Python package",
+            "install it with `make python`",
+        ] {
             assert!(said.contains(needle), "{said}");
         }
         assert_eq!(said.lines().count(), 1, "{said}");
     }
+    for (arguments, option) in [
+        (["sweep", "--help"], "--costs FILE"),
+        (["calibrate", "-h"], "--out PRESET.toml"),
+    ] {
+        let output = run(&arguments);
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        assert!(said.contains(option), "{said}");
+        assert!(said.contains("needs FabricSim's Python package"), "{said}");
+    }
+}
+
+/// Shells and `man` get all commands and options from the definition of the command line.
+#[test]
+fn completion_and_manual_pages_have_all_commands() {
+    let bench = Bench::new(EXPERIMENT);
+    let commands = [
+        "new", "run", "resume", "check", "compare", "explain", "export", "sweep", "view",
+    ];
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = bench.succeeds(&["completion", shell]);
+        for word in commands.iter().chain(&["checkpoint-every", "fabricsim"]) {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+    let (_, stderr) = texts(&bench.run(&["completion", "tcsh"]));
+    assert!(stderr.contains("possible values: bash, elvish, fish"), "{stderr}");
+    bench.succeeds(&["man", "man1"]);
+    for command in commands {
+        let page = bench.path().join(format!("man1/fabricsim-{command}.1"));
+        let text = fs::read_to_string(&page).unwrap_or_else(|e| panic!("{}: {e}", page.display()));
+        assert!(text.contains(".SH SYNOPSIS"), "{text}");
+    }
+    let page = fs::read_to_string(bench.path().join("man1/fabricsim.1")).unwrap();
+    assert!(page.contains("Exit status"), "{page}");
+}
+
+#[test]
+fn a_quiet_run_prints_nothing() {
+    let bench = Bench::new(EXPERIMENT);
+    let output = bench.run(&["run", "experiment.toml", "--out", "here", "-q"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(texts(&output), (String::new(), String::new()));
+    assert!(bench.path().join("here/summary.json").is_file());
+    let output = bench.run(&["run", "experiment.toml", "-q", "--set", "run.until=1"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(texts(&output).1.contains("run.until: 1 has no unit"));
 }

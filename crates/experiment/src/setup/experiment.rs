@@ -251,25 +251,30 @@ impl Experiment {
             root.set_from(&set.key, &set.value, set.location())?;
         }
         root.tolerate_mistakes();
-        let read = Experiment::read_root(&mut root, &source.folder, interpreters, needs_jobs);
-        let error = match read {
-            Ok(read) => match root.mistakes(None) {
-                None => return Ok(read),
-                Some(mistakes) => return Err(Error::of_mistakes(mistakes)),
+        let mut errors = Vec::new();
+        let read = Experiment::read_root(&mut root, &source.folder, interpreters, needs_jobs, &mut errors);
+        match read {
+            Ok(read) => match root.mistakes(errors) {
+                None => Ok(read),
+                Some(mistakes) => Err(Error::of_mistakes(mistakes)),
             },
-            Err(Error::Config(error)) => error,
+            Err(Error::Config(error)) => {
+                errors.push(error.clone());
+                let mistakes = root.mistakes(errors);
+                Err(mistakes.map_or(Error::Config(error), Error::of_mistakes))
+            }
             // What cannot be read may be a consequence of a mistake.
-            Err(error) => return Err(root.mistakes(None).map_or(error, Error::of_mistakes)),
-        };
-        let mistakes = root.mistakes(Some(error));
-        Err(Error::of_mistakes(mistakes.unwrap_or_default()))
+            Err(error) => Err(root.mistakes(errors).map_or(error, Error::of_mistakes)),
+        }
     }
 
+    /// `errors` receives those of tables that do not end the reading.
     fn read_root(
         root: &mut Section,
         folder: &Path,
         interpreters: Interpreters<'_>,
         needs_jobs: NeedsJobs,
+        errors: &mut Vec<config::Error>,
     ) -> Result<(Experiment, Vec<Job>), Error> {
         // Table names are checked before values, so that a misspelt table is not reported as missing.
         const TABLES: [&str; 7] = ["collect", "job", "job_trace", "mpi", "network", "power", "run"];
@@ -298,6 +303,7 @@ impl Experiment {
         let run = RunSetting::read(root.section("run")?);
         let network = NetworkModel::read(root.section("network")?);
         let mpi = mpi::MpiSettings::read(root.section("mpi")?)?;
+        errors.extend(run.as_ref().err().cloned());
         let (network, mut run) = (network?, run?);
         let collect =
             CollectSetting::read(root.section("collect")?, &network, (run.until, run.latest_end()))?;

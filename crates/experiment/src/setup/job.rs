@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use config::{DefaultValue, Name, Parameter, Section, Type, parameters};
+use config::{DefaultValue, Parameter, PrintableName, Section, Type, parameters};
 use des::{RandomStream, Time};
 use fabric::PacketFormat;
 use mpi::ComputeRule;
@@ -355,7 +355,7 @@ pub fn read_jobs(
 /// Name and lifetime of a job.
 fn read_name(section: &Section, index: usize) -> Result<(String, Lifetime), config::Error> {
     section.declare(JOB);
-    let name = section.or("name", Name(format!("job{index}")))?;
+    let name = section.or("name", PrintableName(format!("job{index}")))?;
     Ok((name.0, Lifetime::read(section)?))
 }
 

@@ -1,7 +1,7 @@
 //! The virtual channels of links: the tables `[[network.traffic_class]]`, the key `job.traffic_class`, and
 //! `network.router.vc_copies`.
 
-use config::{Name, Parameter, Section, parameters};
+use config::{Parameter, PrintableName, Section, parameters};
 use fabric::TrafficClasses;
 use fabric::router::RouterParameters;
 use routing::Routing;
@@ -41,7 +41,7 @@ pub fn read(
     let (mut names, mut classes) = (Vec::new(), Vec::new());
     for section in sections {
         section.declare(TRAFFIC_CLASS);
-        let Name(name) = section.required("name")?;
+        let PrintableName(name) = section.required("name")?;
         if names.contains(&name) {
             let message = format!("two traffic classes have the name '{name}'; expected different names");
             return Err(section.error("name", message));

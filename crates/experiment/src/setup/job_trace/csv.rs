@@ -3,7 +3,7 @@
 //! Values may stand in double quotes, with `""` for a quote (RFC 4180); a value does not continue on the next line.
 //! Empty lines and lines that begin with `#` are ignored.
 
-use config::Name;
+use config::PrintableName;
 
 use super::lines::LineReader;
 use super::{JobRecord, JobSize, JobTraceFormat, Receive, SharedTexts, TraceHeader, TraceTime};
@@ -173,7 +173,7 @@ fn record(
                 let out_of_range = || wrong(format!("{value} is out of range; expected 1 to 4096"));
                 record.ranks_per_host = Some(ranks.ok_or_else(out_of_range)?);
             }
-            "name" => record.name = Some(Name::new(value).map_err(wrong)?.0.into()),
+            "name" => record.name = Some(PrintableName::new(value).map_err(wrong)?.0.into()),
             _ => record.application = Some(applications.get(value)),
         }
     }
