@@ -254,6 +254,9 @@ struct RunArguments {
     /// Also run each job of ranks alone, on the same hosts, and print its slowdown by the other jobs
     #[arg(long, conflicts_with_all = ["checkpoint_every", "checkpoint_every_simulated"])]
     interference: bool,
+    /// Run even if the network does not fit into the memory that is free
+    #[arg(long)]
+    force: bool,
 }
 
 #[cfg(target_os = "linux")]
@@ -358,6 +361,9 @@ struct ResumeArguments {
 struct CheckArguments {
     #[command(flatten)]
     experiment: ExperimentArguments,
+    /// Check even if the network does not fit into the memory that is free
+    #[arg(long)]
+    force: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,

@@ -71,6 +71,9 @@ fn run_into(
 ) -> Result<(Experiment, Option<FinishedRun>), CommandFailure> {
     let experiment = processes.agree(|| {
         let experiment = load(&arguments.experiment, arguments.machine.overrides(), interpreters)?;
+        if !arguments.force {
+            sim::refuse_too_large(&experiment, processes.0.count())?;
+        }
         results::may_write(out).map_err(CommandFailure::wrong_input)?;
         Ok(experiment)
     })?;
@@ -423,7 +426,11 @@ pub(crate) fn check(
     arguments: &CheckArguments,
     interpreters: Interpreters<'_>,
 ) -> Result<(), CommandFailure> {
-    let report = sim::check(&load(&arguments.experiment, Vec::new(), interpreters)?)?;
+    let experiment = load(&arguments.experiment, Vec::new(), interpreters)?;
+    if !arguments.force {
+        sim::refuse_too_large(&experiment, 1)?;
+    }
+    let report = sim::check(&experiment)?;
     if arguments.json {
         print(serde_json::to_string_pretty(&report).map_err(CommandFailure::failed)?);
     } else {

@@ -30,6 +30,9 @@ pub(crate) fn of_experiment(py: Python<'_>, error: &experiment::Error) -> PyErr 
 pub(crate) fn of_sim(py: Python<'_>, error: &sim::Error) -> PyErr {
     let class = match error {
         sim::Error::Experiment(error) => return of_experiment(py, error),
+        sim::Error::Memory { .. } => {
+            return pyo3::exceptions::PyMemoryError::new_err(error.to_string());
+        }
         sim::Error::Interference(_) => "ExperimentError",
         sim::Error::Replay { .. } | sim::Error::Deadlock(_) => "ApplicationError",
         sim::Error::Collect(_) => "ResultError",

@@ -77,7 +77,10 @@ impl Experiment {
     /// The report of `check`, as JSON and as text.
     fn check(&self, py: Python<'_>) -> PyResult<(String, String)> {
         let report = py
-            .detach(|| sim::check(&self.inner))
+            .detach(|| {
+                sim::refuse_too_large(&self.inner, 1)?;
+                sim::check(&self.inner)
+            })
             .map_err(|e| error::of_sim(py, &e))?;
         Ok((json(&report), report.to_string()))
     }
@@ -130,6 +133,7 @@ fn run(
     interference: bool,
     report: impl Fn(&RunControl) -> PyResult<()>,
 ) -> Result<String, RunFailure> {
+    sim::refuse_too_large(experiment, 1).map_err(RunFailure::Simulation)?;
     results::may_write(out).map_err(RunFailure::Write)?;
     let control = RunControl::new();
     let (sender, receiver) = mpsc::channel::<()>();

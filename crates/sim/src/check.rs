@@ -196,7 +196,7 @@ fn hosts_used(experiment: &Experiment) -> u64 {
 }
 
 /// Memory of idle routers, hosts and ranks, from the sizes of their types.
-fn memory_bytes(experiment: &Experiment) -> u64 {
+pub(crate) fn memory_bytes(experiment: &Experiment) -> u64 {
     let topology = experiment.network.topology.as_ref();
     let network = &experiment.network;
     let vcs = u64::from(network.traffic_classes.all_vcs());

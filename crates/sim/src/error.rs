@@ -16,6 +16,19 @@ pub enum Error {
         /// The error of the rank.
         source: mpi::ReplayError,
     },
+    /// The network does not fit into memory.
+    #[error(
+        "this network needs {needed_mb} MB of memory before anything moves, more than {of}, {free_mb} MB; expected a \
+         smaller network, or several processes; --force tries it"
+    )]
+    Memory {
+        /// The least that it needs, in MB.
+        needed_mb: u64,
+        /// What there is, in MB.
+        free_mb: u64,
+        /// What limits it.
+        of: &'static str,
+    },
     /// Ranks wait forever.
     #[error("{0}")]
     Deadlock(String),

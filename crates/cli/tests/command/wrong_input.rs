@@ -939,6 +939,44 @@ fn output_that_cannot_be_written() {
     }
 }
 
+/// A network that does not fit into memory is refused before it is built, and what is tried ends with one message.
+#[cfg(target_os = "linux")]
+#[test]
+fn networks_that_do_not_fit_into_memory() {
+    let torus = "[network]\ntopology = { kind = \"torus\", sizes = [120, 120, 120] }\n[[job]]\ntraffic = { pattern = \
+                 \"uniform\", load = 0.1 }\n[run]\nuntil = \"1 us\"\n[collect]\nbin = \"500 ns\"\n";
+    let bench = Bench::new(torus);
+    let limited = |arguments: &str| {
+        let line = format!(
+            "ulimit -v 2000000; exec {} {arguments}",
+            env!("CARGO_BIN_EXE_fabricsim")
+        );
+        let output = Command::new("sh")
+            .args(["-c", &line])
+            .current_dir(bench.path())
+            .output()
+            .expect("sh starts");
+        (output.status.code(), texts(&output).1)
+    };
+    for command in ["check", "run"] {
+        let (status, said) = limited(&format!("{command} experiment.toml"));
+        assert_eq!(status, Some(2), "{said}");
+        assert!(
+            said.contains(
+                "MB of memory before anything moves, more than the limit of this process (ulimit -v)"
+            ),
+            "{said}"
+        );
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+    let (status, said) = limited("run experiment.toml --force");
+    assert_eq!(status, Some(1), "{said}");
+    assert!(
+        said.contains("out of memory: ") && !said.contains("backtrace"),
+        "{said}"
+    );
+}
+
 /// The table of the page and the end of the help are those of the command.
 #[test]
 fn exit_statuses_are_in_the_help_and_in_the_docs() {
