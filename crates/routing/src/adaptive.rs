@@ -9,8 +9,9 @@
 use std::sync::Arc;
 
 use config::parameters;
-use topology::{Port, Topology};
+use topology::{Port, RouterId, Topology};
 
+use crate::channel_order;
 use crate::destination_mod_k::tree;
 use crate::load_metric::{METRIC, METRIC_SCOPE};
 use crate::registry::is_tree;
@@ -43,6 +44,10 @@ impl Routing for Adaptive {
 
     fn load_metric(&self) -> LoadMetric {
         self.metric
+    }
+
+    fn channel_order(&self, router: RouterId, port: Port, _: u8) -> Option<u64> {
+        channel_order::in_tree(&*self.topology, tree(&*self.topology), router, port)
     }
 
     fn route(&self, at: At, _: &mut RouteState, congestion: &dyn Congestion, random: &mut dyn Random) -> Hop {

@@ -21,7 +21,7 @@
 use config::parameters;
 use std::sync::Arc;
 
-use topology::{Port, Shape, Topology};
+use topology::{Port, RouterId, Shape, Topology};
 
 use crate::choice::{CheapestHop, kept};
 use crate::dimension_order::hyperx;
@@ -112,6 +112,10 @@ impl Routing for Dal {
 
     fn detour_load(&self) -> Option<u64> {
         detour_load(self.bias, &*self.topology)
+    }
+
+    fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
+        self.vcs.order_in_hyperx(&*self.topology, router, port, vc)
     }
 
     fn route(

@@ -37,6 +37,12 @@
 //! The proof visits every situation that [`Routing::options`] can lead to, for every pair of hosts. So it also finds
 //! packets that are sent to an unwired port, to the wrong host, or round forever. Its cost grows with hosts times
 //! situations. It is for small networks; `max_states` ends it on others.
+//!
+//! *Order.* Most algorithms know numbers of their channels ([`Routing::channel_order`]) that rise along every path.
+//! Then the graph has no cycle, whatever its size. That they rise follows from the rule by which an algorithm chooses
+//! VCs. [`prove_deadlock_free`] compares all decisions with the order, where it can visit all. [`check_order`] compares
+//! those of a bounded number of paths, in networks of any size. It finds an order that the rule does not keep; it is
+//! no enumeration.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -61,6 +67,17 @@ pub struct DeadlockFree {
     pub states: u64,
     /// Number of router-to-router links on the longest route.
     pub longest_route: u32,
+    /// Whether all dependencies, those of bubble rings included, rise in [`Routing::channel_order`].
+    pub ordered: bool,
+}
+
+/// What [`check_order`] has compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ordered {
+    /// Number of paths that were followed to their host.
+    pub paths: u64,
+    /// Number of hops that were offered on the way.
+    pub hops: u64,
 }
 
 /// The reason for a missing proof.
@@ -75,6 +92,8 @@ pub enum NotProven {
         /// The caller's limit.
         max_states: u64,
     },
+    /// A packet that holds the first channel can wait for the second one, against [`Routing::channel_order`].
+    Unordered(Box<[Channel; 2]>),
 }
 
 /// A cycle of channels. Each can wait for the next, and the last for the first.
@@ -139,6 +158,22 @@ pub enum Fault {
     UndeclaredReservation,
 }
 
+impl Channel {
+    fn new(topology: &dyn Topology, (router, port, vc): (RouterId, Port, u8)) -> Channel {
+        let Peer::Router(to, _) = topology.peer(router, port) else {
+            unreachable!("only links between routers are channels");
+        };
+        Channel {
+            router,
+            port,
+            vc,
+            to,
+            from_coordinates: topology.coordinates(router),
+            to_coordinates: topology.coordinates(to),
+        }
+    }
+}
+
 impl fmt::Display for DeadlockFree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (waited, dependencies) = (self.channels - self.adaptive, self.dependencies);
@@ -167,11 +202,28 @@ impl fmt::Display for NotProven {
             NotProven::TooLarge { max_states } => {
                 write!(f, "not decided: the proof needs more than {max_states} states")
             }
+            NotProven::Unordered(channels) => {
+                let [held, asked] = &**channels;
+                write!(
+                    f,
+                    "not decided: the order of channels falls from {held} to {asked}"
+                )
+            }
         }
     }
 }
 
 impl std::error::Error for NotProven {}
+
+impl fmt::Display for Ordered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (paths, hops) = (self.paths, self.hops);
+        write!(
+            f,
+            "deadlock free by the order of its channels, which {hops} hops of {paths} paths keep"
+        )
+    }
+}
 
 impl fmt::Display for Cycle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -243,6 +295,7 @@ pub fn prove_deadlock_free(
     for destination in 0..topology.hosts() {
         walk.towards(HostId(destination))?;
     }
+    let ordered = walk.is_ordered();
     let (dependencies, rings) = (walk.dependencies(), walk.take_bubble_rings());
     let successors: Vec<Vec<u32>> = walk
         .waits
@@ -261,7 +314,159 @@ pub fn prove_deadlock_free(
             rings,
             states: walk.states,
             longest_route: walk.longest_route,
+            ordered,
         }),
+    }
+}
+
+/// Number of paths that are followed from one pair of hosts.
+const PATHS_OF_PAIR: u32 = 16;
+
+/// Follows paths between pairs of hosts that a fixed random sequence draws, and compares all hops that are offered on
+/// the way with [`Routing::channel_order`], until it has seen `max_hops` hops. `None` if the algorithm knows no order.
+///
+/// # Errors
+/// A hop against the order, or an impossible decision.
+pub fn check_order(
+    topology: &dyn Topology,
+    routing: &dyn Routing,
+    max_hops: u64,
+) -> Result<Option<Ordered>, NotProven> {
+    let mut check = OrderCheck {
+        topology,
+        routing,
+        draws: 1,
+        seen: Ordered { paths: 0, hops: 0 },
+    };
+    // Two hosts of one router have a path without links. A network of one router has no others.
+    let most_pairs = u64::from(topology.hosts()).saturating_mul(4).min(max_hops);
+    for _ in 0..most_pairs {
+        let pair = (check.host(), check.host());
+        for _ in 0..PATHS_OF_PAIR {
+            if check.seen.hops >= max_hops {
+                break;
+            }
+            if !check.follow(pair)? {
+                return Ok(None);
+            }
+        }
+    }
+    Ok(Some(check.seen))
+}
+
+struct OrderCheck<'a> {
+    topology: &'a dyn Topology,
+    routing: &'a dyn Routing,
+    /// State of a linear congruential generator.
+    draws: u64,
+    seen: Ordered,
+}
+
+impl OrderCheck<'_> {
+    fn below(&mut self, bound: u32) -> u32 {
+        self.draws = self
+            .draws
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (((self.draws >> 32) * u64::from(bound)) >> 32) as u32
+    }
+
+    fn host(&mut self) -> HostId {
+        let hosts = self.topology.hosts();
+        HostId(self.below(hosts))
+    }
+
+    /// Follows one path, and compares all hops that are offered on the way. `false` if a channel has no number.
+    fn follow(&mut self, (source, destination): (HostId, HostId)) -> Result<bool, NotProven> {
+        let (router, input) = self.topology.attachment(source);
+        let mut at = At {
+            router,
+            input,
+            vc: 0,
+            source,
+            destination,
+        };
+        let (mut state, mut options) = (RouteState::default(), Vec::new());
+        let mut held: Option<((RouterId, Port, u8), u64)> = None;
+        // A path that comes to a router more often than there are VCs is not followed further.
+        for _ in 0..=u64::from(self.topology.routers()) * u64::from(self.routing.vcs()) {
+            options.clear();
+            self.routing.options(at, state, &mut options);
+            self.seen.hops += options.len() as u64;
+            if options.is_empty() {
+                return Err(self.misroute(at, Fault::NoHop));
+            }
+            if options.iter().all(|(hop, _)| hop.claim == BufferClaim::Reserved) {
+                return Err(self.misroute(at, Fault::NoEscape));
+            }
+            for (hop, _) in &options {
+                if !self.is_router_ahead(at, *hop)? {
+                    continue;
+                }
+                let asked = (at.router, hop.port, hop.vc);
+                let Some(number) = self.number(asked) else {
+                    return Ok(false);
+                };
+                if let Some((held, before)) = held
+                    && hop.claim != BufferClaim::Reserved
+                    && before >= number
+                {
+                    let channels = [held, asked].map(|channel| Channel::new(self.topology, channel));
+                    return Err(NotProven::Unordered(Box::new(channels)));
+                }
+            }
+            let (hop, next) = options[self.below(options.len() as u32) as usize];
+            let Peer::Router(router, input) = self.topology.peer(at.router, hop.port) else {
+                self.seen.paths += 1;
+                return Ok(true);
+            };
+            let asked = (at.router, hop.port, hop.vc);
+            held = self.number(asked).map(|number| (asked, number));
+            at = At {
+                router,
+                input,
+                vc: hop.vc,
+                ..at
+            };
+            state = next;
+        }
+        Err(NotProven::TooLarge {
+            max_states: self.seen.hops,
+        })
+    }
+
+    fn number(&self, (router, port, vc): (RouterId, Port, u8)) -> Option<u64> {
+        self.routing.channel_order(router, port, vc)
+    }
+
+    /// Whether a hop leads to a router, and not to the destination.
+    fn is_router_ahead(&self, at: At, hop: Hop) -> Result<bool, NotProven> {
+        if hop.port.0 >= self.topology.ports(at.router) {
+            return Err(self.misroute(at, Fault::NoSuchPort(hop.port)));
+        }
+        match self.topology.peer(at.router, hop.port) {
+            Peer::Unwired => Err(self.misroute(at, Fault::Unwired(hop.port))),
+            Peer::Host(host) if host != at.destination => Err(self.misroute(at, Fault::WrongHost(host))),
+            Peer::Host(_) if hop.vc != 0 => Err(self.misroute(at, Fault::NoSuchVc(hop.vc))),
+            Peer::Host(_) => Ok(false),
+            Peer::Router(..) if hop.vc >= self.routing.vcs() => {
+                Err(self.misroute(at, Fault::NoSuchVc(hop.vc)))
+            }
+            Peer::Router(..) if hop.claim == BufferClaim::Reserved && !self.routing.reserves_space() => {
+                Err(self.misroute(at, Fault::UndeclaredReservation))
+            }
+            Peer::Router(..) => Ok(true),
+        }
+    }
+
+    fn misroute(&self, at: At, fault: Fault) -> NotProven {
+        NotProven::Misroute(Misroute {
+            router: at.router,
+            coordinates: self.topology.coordinates(at.router),
+            input: at.input,
+            destination: at.destination,
+            fault,
+        })
     }
 }
 
@@ -347,22 +552,34 @@ impl<'a> SituationSearch<'a> {
             + u32::from(hop.vc)
     }
 
-    fn channel(&self, index: u32) -> Channel {
+    fn place(&self, index: u32) -> (RouterId, Port, u8) {
         let router = self.first_channel.partition_point(|first| *first <= index) as u32 - 1;
         let within = index - self.first_channel[router as usize];
         let vcs = u32::from(self.routing.vcs());
-        let (router, port) = (RouterId(router), Port((within / vcs) as u16));
-        let Peer::Router(to, _) = self.topology.peer(router, port) else {
-            unreachable!("only links between routers are channels");
+        (
+            RouterId(router),
+            Port((within / vcs) as u16),
+            (within % vcs) as u8,
+        )
+    }
+
+    fn channel(&self, index: u32) -> Channel {
+        Channel::new(self.topology, self.place(index))
+    }
+
+    /// Whether all dependencies rise in the order that the algorithm knows.
+    fn is_ordered(&self) -> bool {
+        let number = |index| {
+            let (router, port, vc) = self.place(index);
+            self.routing.channel_order(router, port, vc)
         };
-        Channel {
-            router,
-            port,
-            vc: (within % vcs) as u8,
-            to,
-            from_coordinates: self.topology.coordinates(router),
-            to_coordinates: self.topology.coordinates(to),
-        }
+        (0..).zip(&self.waits).all(|(held, waits)| {
+            let rises = |(asked, _): &(u32, u8)| {
+                let (held, asked) = (number(held), number(*asked));
+                held.is_some() && held < asked
+            };
+            waits.iter().all(rises)
+        })
     }
 
     fn open(
@@ -882,8 +1099,84 @@ mod tests {
                 // There are 16 pairs at their source, and three links towards each destination.
                 states: 28,
                 longest_route: 3,
+                ordered: false,
             }
         );
+    }
+
+    /// A line whose channels are numbered by position, with a rule for the VCs.
+    struct Line<'a>(Scripted<'a>, fn(u8) -> u64);
+
+    impl Routing for Line<'_> {
+        fn vcs(&self) -> u8 {
+            2
+        }
+        fn reserves_space(&self) -> bool {
+            true
+        }
+        fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
+            let along = if port == UP { router.0 } else { 3 - router.0 };
+            Some((self.1)(vc) + u64::from(along))
+        }
+        fn route(
+            &self,
+            at: At,
+            state: &mut RouteState,
+            load: &dyn Congestion,
+            random: &mut dyn Random,
+        ) -> Hop {
+            self.0.route(at, state, load, random)
+        }
+        fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
+            self.0.options(at, state, out);
+        }
+    }
+
+    fn rising(topology: &dyn Topology, at: At) -> Vec<Hop> {
+        let up = at.destination.0 > at.router.0;
+        deliver_or(topology, at, if up { UP } else { DOWN })
+    }
+
+    #[test]
+    fn an_order_is_compared_with_the_decisions() {
+        let line = ring("mesh");
+        let of = |rule: Rule, number: fn(u8) -> u64| {
+            let routing = Line(Scripted(&*line, rule, 1, true), number);
+            let whole = prove_deadlock_free(&*line, &routing, 1000).map(|proof| proof.ordered);
+            (
+                check_order(&*line, &routing, 1000).map(|seen| seen.is_some()),
+                whole,
+            )
+        };
+        assert_eq!(of(rising, |_| 1), (Ok(true), Ok(true)));
+        let seen = check_order(&*line, &Line(Scripted(&*line, rising, 1, true), |_| 1), 50).unwrap();
+        let seen = seen.unwrap();
+        assert!(seen.hops >= 50 && seen.paths > 10, "{seen:?}");
+        assert!(check_order(&*line, &Scripted(&*line, rising, 1, true), 50) == Ok(None));
+        // The VC falls behind the first link.
+        let falling: Rule = |t, at| {
+            let mut hops = rising(t, at);
+            if at.input == Port(0) && hops[0].port != Port(0) {
+                hops[0].vc = 1;
+            }
+            hops
+        };
+        let (sampled, whole) = of(falling, |vc| 10 * u64::from(vc));
+        assert!(matches!(sampled, Err(NotProven::Unordered(_))), "{sampled:?}");
+        assert_eq!(whole, Ok(false));
+        // A packet never waits for a channel in which it reserves space.
+        let reserved: Rule = |t, at| {
+            let mut hops = rising(t, at);
+            if hops[0].port != Port(0) {
+                hops.push(by(BufferClaim::Reserved, hops[0].port, 1));
+            }
+            hops
+        };
+        let adaptive_first = |vc: u8| if vc == 1 { 0 } else { 10 };
+        assert_eq!(of(reserved, adaptive_first), (Ok(true), Ok(true)));
+        // Decisions that lead nowhere are found here, too.
+        let lost: Rule = |t, at| deliver_or(t, at, UP);
+        assert!(matches!(of(lost, |_| 1).0, Err(NotProven::Misroute(_))));
     }
 
     #[test]

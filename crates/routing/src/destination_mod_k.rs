@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use topology::{Divisor, HostId, Port, RouterId, Shape, Topology, Tree};
 
+use crate::channel_order;
 use crate::fixed::Fixed;
 use crate::registry::is_tree;
 use crate::{Algorithm, At, Chance, Hop, Oblivious, RouteState};
@@ -92,6 +93,10 @@ impl DestinationModK {
 
 impl Fixed for DestinationModK {
     const OBLIVIOUS: Oblivious = Oblivious::BY_HOST;
+
+    fn channel_order(&self, router: RouterId, port: Port, _: u8) -> Option<u64> {
+        channel_order::in_tree(&*self.topology, tree(&*self.topology), router, port)
+    }
 
     fn hop(&self, at: At, _: &mut RouteState) -> Hop {
         let tree = tree(&*self.topology);

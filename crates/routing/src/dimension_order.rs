@@ -31,6 +31,7 @@ use std::sync::Arc;
 use config::{Error, Section, parameters};
 use topology::{Cartesian, HostId, HyperX, Port, RouterId, Shape, Topology, pick};
 
+use crate::channel_order;
 use crate::fixed::Fixed;
 use crate::{
     Algorithm, At, BufferClaim, Chance, Congestion, Hop, Oblivious, Random, RouteState, Routing, spread,
@@ -163,6 +164,22 @@ impl Ways {
 
     pub(crate) fn rings(&self) -> Rings {
         self.rings
+    }
+
+    /// The number of a channel in the order in which a path takes them.
+    pub(crate) fn order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
+        channel_order::in_grid(
+            &*self.topology,
+            cartesian(&*self.topology),
+            self.rings,
+            (router, port, vc),
+        )
+    }
+
+    /// Number above all of [`Ways::order`].
+    pub(crate) fn order_end(&self) -> u64 {
+        let most = self.sizes.iter().copied().max().unwrap_or(1);
+        self.sizes.len() as u64 * u64::from(self.rings.vcs()) * u64::from(most)
     }
 
     /// The hop in the first remaining dimension, or to the host.
@@ -329,6 +346,10 @@ impl Fixed for DimensionOrder {
         self.ways.rings.packets_per_vc()
     }
 
+    fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
+        self.ways.order(router, port, vc)
+    }
+
     fn hop(&self, at: At, state: &mut RouteState) -> Hop {
         self.ways.hop(at, state)
     }
@@ -374,6 +395,10 @@ impl Routing for RandomDirections {
 
     fn packets_per_vc(&self) -> u32 {
         Routing::packets_per_vc(&self.0)
+    }
+
+    fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
+        Routing::channel_order(&self.0, router, port, vc)
     }
 
     fn route(&self, at: At, state: &mut RouteState, _: &dyn Congestion, random: &mut dyn Random) -> Hop {
@@ -435,6 +460,10 @@ impl LinkPerDimension {
 impl Fixed for LinkPerDimension {
     const OBLIVIOUS: Oblivious = Oblivious::SYMMETRIC;
 
+    fn channel_order(&self, router: RouterId, port: Port, _: u8) -> Option<u64> {
+        channel_order::dimension_in_hyperx(hyperx(&*self.topology), router, port)
+    }
+
     fn hop(&self, at: At, state: &mut RouteState) -> Hop {
         let (target, port) = self.topology.attachment(at.destination);
         let network = hyperx(&*self.topology);
@@ -475,6 +504,10 @@ struct StraightWays {
 
 impl Fixed for StraightWays {
     const OBLIVIOUS: Oblivious = Oblivious::BETWEEN_ROUTERS;
+
+    fn channel_order(&self, _: RouterId, _: Port, _: u8) -> Option<u64> {
+        None
+    }
 
     fn hop(&self, at: At, _: &mut RouteState) -> Hop {
         let (target, port) = self.topology.attachment(at.destination);

@@ -20,8 +20,9 @@
 use std::sync::Arc;
 
 use config::{Bytes, Error, Parameter, Section, parameters};
-use topology::{Shape, Topology};
+use topology::{Port, RouterId, Shape, Topology};
 
+use crate::channel_order;
 use crate::choice::CheapestHop;
 use crate::dimension_order::hyperx;
 use crate::load_metric::{METRIC, METRIC_SCOPE};
@@ -135,6 +136,11 @@ impl Routing for Doal {
 
     fn detour_load(&self) -> Option<u64> {
         detour_load(self.bias, &*self.topology)
+    }
+
+    fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
+        let dimension = channel_order::dimension_in_hyperx(hyperx(&*self.topology), router, port)?;
+        Some(2 * dimension + u64::from(vc))
     }
 
     fn route(

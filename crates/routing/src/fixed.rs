@@ -19,6 +19,9 @@ pub(crate) trait Fixed: Send + Sync {
         1
     }
 
+    /// See [`Routing::channel_order`].
+    fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64>;
+
     /// The next hop, to the host at its router.
     fn hop(&self, at: At, state: &mut RouteState) -> Hop;
 
@@ -33,6 +36,10 @@ impl<F: Fixed> Routing for F {
 
     fn packets_per_vc(&self) -> u32 {
         Fixed::packets_per_vc(self)
+    }
+
+    fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
+        Fixed::channel_order(self, router, port, vc)
     }
 
     fn route(&self, at: At, state: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {

@@ -4,6 +4,7 @@
 //! One algorithm is one file and one line in [`REGISTRY`].
 
 mod adaptive;
+mod channel_order;
 mod choice;
 mod dal;
 mod deadlock;
@@ -31,7 +32,9 @@ mod ugal;
 mod valiant;
 mod weight;
 
-pub use deadlock::{Channel, Cycle, DeadlockFree, Fault, Misroute, NotProven, prove_deadlock_free};
+pub use deadlock::{
+    Channel, Cycle, DeadlockFree, Fault, Misroute, NotProven, Ordered, check_order, prove_deadlock_free,
+};
 pub use load_metric::{LoadMetric, LoadQuantity, LoadScope};
 pub use planes::InPlanes;
 pub use registry::{Algorithm, Build, REGISTRY, build};
@@ -183,6 +186,15 @@ pub trait Routing: Send + Sync {
     /// Whether hops may need space that is free when they are chosen ([`BufferClaim::Reserved`]).
     fn reserves_space(&self) -> bool {
         false
+    }
+
+    /// A number of the channel `vc` behind a port that leads to a router, such that every packet takes the channels
+    /// for which it waits in rising order, after channels of any numbers in which it has reserved space. Then no
+    /// cycle of waiting packets can close (W. J. Dally, C. L. Seitz, 1987). `None` if the algorithm knows no such
+    /// order. [`check_order`] compares it with the decisions.
+    fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
+        let _ = (router, port, vc);
+        None
     }
 
     /// Decides the next hop, once per packet and router. `state` travels with the packet.

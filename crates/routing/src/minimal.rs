@@ -14,7 +14,7 @@
 use std::sync::Arc;
 
 use config::{Error, Section, parameters};
-use topology::{Graph, HostId, Onward, RouterId, Shape, Topology};
+use topology::{Graph, HostId, Onward, Port, RouterId, Shape, Topology};
 
 use crate::choice::LeastLoadedHop;
 use crate::equal_paths::{DEFAULT_PATHS, PATHS, Rule, rule_in_groups};
@@ -98,6 +98,10 @@ impl Fixed for ShortestPaths {
         self.vcs
     }
 
+    fn channel_order(&self, _: RouterId, _: Port, vc: u8) -> Option<u64> {
+        Some(u64::from(vc))
+    }
+
     fn hop(&self, at: At, state: &mut RouteState) -> Hop {
         let begun = state.phase > 0;
         let draw = match begun {
@@ -139,6 +143,10 @@ impl Routing for LeastLoaded {
 
     fn load_metric(&self) -> LoadMetric {
         self.metric
+    }
+
+    fn channel_order(&self, _: RouterId, _: Port, vc: u8) -> Option<u64> {
+        Some(u64::from(vc))
     }
 
     fn route(

@@ -23,8 +23,9 @@
 use std::sync::Arc;
 
 use config::{Error, Section, parameters};
-use topology::{Port, Shape, Topology};
+use topology::{Port, RouterId, Shape, Topology};
 
+use crate::channel_order;
 use crate::choice::{CheapestHop, kept};
 use crate::dimension_order::{Rings, Shorter, Ways, cartesian, hyperx};
 use crate::load_metric::{METRIC, METRIC_SCOPE};
@@ -85,6 +86,20 @@ impl Vcs {
 
     pub(crate) fn adaptive(self) -> std::ops::Range<u8> {
         self.escape..self.all()
+    }
+
+    /// The number of a channel where the escape is in dimension order: nothing waits for an adaptive one.
+    pub(crate) fn order_in_hyperx(
+        self,
+        topology: &dyn Topology,
+        router: RouterId,
+        port: Port,
+        vc: u8,
+    ) -> Option<u64> {
+        match self.adaptive().contains(&vc) {
+            true => Some(0),
+            false => Some(1 + channel_order::dimension_in_hyperx(hyperx(topology), router, port)?),
+        }
     }
 
     /// The adaptive VC with the most free space for the packet at a port, if any.
@@ -158,6 +173,13 @@ impl Routing for AcrossGrid {
         self.escape.rings().packets_per_vc()
     }
 
+    fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
+        match self.vcs.adaptive().contains(&vc) {
+            true => Some(0),
+            false => Some(1 + self.escape.order(router, port, vc)?),
+        }
+    }
+
     fn route(
         &self,
         at: At,
@@ -227,6 +249,10 @@ impl Routing for AcrossHyperX {
 
     fn load_metric(&self) -> LoadMetric {
         self.metric
+    }
+
+    fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
+        self.vcs.order_in_hyperx(&*self.topology, router, port, vc)
     }
 
     fn route(&self, at: At, _: &mut RouteState, congestion: &dyn Congestion, random: &mut dyn Random) -> Hop {

@@ -15,8 +15,9 @@
 //! State: `phase` is 1 from the first hop on. If hashed, `via` is the index of the link between the groups, `path`
 //! the path inside groups.
 
-use topology::{Groups, HostId, RouterId, Topology};
+use topology::{Groups, HostId, Port, RouterId, Topology};
 
+use crate::channel_order;
 use crate::equal_paths::{EqualPaths, Goal, Rule, Segment};
 use crate::fixed::Fixed;
 use crate::groups::{GroupNetwork, PerTopology, add};
@@ -49,6 +50,10 @@ impl<T: Topology + Groups> Fixed for HashedInGroups<T> {
 
     fn vcs(&self) -> u8 {
         2
+    }
+
+    fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
+        channel_order::in_groups(self.network.groups(), None, (router, port, vc))
     }
 
     fn hop(&self, at: At, state: &mut RouteState) -> Hop {
@@ -125,6 +130,10 @@ impl<T: Topology + Groups> Routing for ByRouter<T> {
 
     fn load_metric(&self) -> LoadMetric {
         self.paths.rule().metric()
+    }
+
+    fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
+        channel_order::in_groups(self.paths.network().groups(), None, (router, port, vc))
     }
 
     fn route(

@@ -68,6 +68,10 @@ impl Routing for InPlanes {
         self.plane.reserves_space()
     }
 
+    fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
+        self.plane.channel_order(self.router(router), port, vc)
+    }
+
     fn route(
         &self,
         at: At,

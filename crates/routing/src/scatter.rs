@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use topology::{HostId, Port, RouterId, Topology};
 
+use crate::channel_order;
 use crate::destination_mod_k::{even_upwards, tree};
 use crate::registry::is_tree;
 use crate::{Algorithm, At, Congestion, Hop, Oblivious, Random, RouteState, Routing};
@@ -29,6 +30,10 @@ struct Scatter {
 impl Routing for Scatter {
     fn vcs(&self) -> u8 {
         1
+    }
+
+    fn channel_order(&self, router: RouterId, port: Port, _: u8) -> Option<u64> {
+        channel_order::in_tree(&*self.topology, tree(&*self.topology), router, port)
     }
 
     fn route(&self, at: At, _: &mut RouteState, _: &dyn Congestion, random: &mut dyn Random) -> Hop {

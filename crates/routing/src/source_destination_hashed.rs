@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use topology::{HostId, Port, RouterId, Topology, pick};
 
+use crate::channel_order;
 use crate::destination_mod_k::{even_upwards, tree};
 use crate::fixed::Fixed;
 use crate::registry::is_tree;
@@ -33,6 +34,10 @@ struct SourceDestinationHashed {
 
 impl Fixed for SourceDestinationHashed {
     const OBLIVIOUS: Oblivious = Oblivious::BY_HOST;
+
+    fn channel_order(&self, router: RouterId, port: Port, _: u8) -> Option<u64> {
+        channel_order::in_tree(&*self.topology, tree(&*self.topology), router, port)
+    }
 
     fn hop(&self, at: At, state: &mut RouteState) -> Hop {
         let tree = tree(&*self.topology);

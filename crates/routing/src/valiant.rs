@@ -115,6 +115,10 @@ impl<L: PathSegments> Routing for Valiant<L> {
         self.metric
     }
 
+    fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
+        self.segments.channel_order(router, port, vc)
+    }
+
     fn route(
         &self,
         at: At,

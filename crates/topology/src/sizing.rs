@@ -48,7 +48,9 @@ pub fn size(
         return Err(network.error(HOSTS, message));
     };
     topology.declare(kind.parameters);
-    let Some(chosen) = (rule.choose)(topology, end_points, radix)? else {
+    // No router has more ports, so that a greater radix adds no network to the search.
+    let ports = radix.min(u32::from(u16::MAX));
+    let Some(chosen) = (rule.choose)(topology, end_points, ports)? else {
         // A host of several rails is several end points.
         let is_host = network.optional::<u64>(HOSTS)? == Some(end_points);
         let message = format!(
@@ -225,6 +227,15 @@ mod tests {
                 assert!(product >= points && sides.is_sorted() && sides.len() == dimensions);
                 assert!(sides[dimensions - 1] <= 2 * sides[0] || dimensions == 1);
             }
+        }
+    }
+
+    /// The search ends at the ports that a router can have.
+    #[test]
+    fn a_radix_beyond_all_routers_is_that_of_the_largest_router() {
+        for kind in REGISTRY.iter().filter(|kind| kind.sizing.is_some()) {
+            let most = chosen(kind.name, "", 50, u32::from(u16::MAX));
+            assert_eq!(chosen(kind.name, "", 50, 1 << 31), most, "{}", kind.name);
         }
     }
 

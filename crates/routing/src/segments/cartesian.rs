@@ -20,7 +20,7 @@
 
 use std::sync::Arc;
 
-use topology::{RouterId, Topology};
+use topology::{Port, RouterId, Topology};
 
 use crate::dimension_order::{Rings, Ways, cartesian};
 use crate::{At, Chance, Hop, RouteState, spread};
@@ -82,6 +82,12 @@ impl RouterSegments for CartesianSegments {
 
     fn vcs(&self) -> u8 {
         self.last_vc + self.ways.rings().vcs()
+    }
+
+    fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
+        let vcs = self.ways.rings().vcs();
+        let segment = u64::from(vc / vcs) * self.ways.order_end();
+        Some(segment + self.ways.order(router, port, vc % vcs)?)
     }
 
     #[inline]

@@ -15,7 +15,7 @@
 use std::sync::Arc;
 
 use config::{Error, Section};
-use topology::{Graph, RouterId, Topology};
+use topology::{Graph, Port, RouterId, Topology};
 
 use crate::{At, Chance, Hop, RouteState, spread};
 
@@ -87,6 +87,10 @@ impl RouterSegments for GraphSegments {
 
     fn vcs(&self) -> u8 {
         self.vcs
+    }
+
+    fn channel_order(&self, _: RouterId, _: Port, vc: u8) -> Option<u64> {
+        Some(u64::from(vc))
     }
 
     #[inline]

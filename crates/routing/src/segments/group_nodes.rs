@@ -99,6 +99,11 @@ impl GroupNodes {
             .is_none_or(|leaves| router.0 % of_group < leaves.get())
     }
 
+    /// The VC on which packets go down from a spine of an intermediate group, and up again behind that.
+    pub(super) fn down_first(&self) -> Option<u8> {
+        self.intermediate.is_at_group().then_some(self.first_vc + 1)
+    }
+
     /// The ends of a path from the router of a packet to its destination's router, if there are nodes between them.
     /// `under_way` tells whether the packet is on a minimal path that it may leave.
     #[inline]

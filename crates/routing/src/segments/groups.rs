@@ -34,6 +34,7 @@
 
 use topology::{Divisor, Groups, HostId, Port, RouterId, Topology, pick};
 
+use crate::channel_order;
 use crate::groups::{GroupNetwork, add};
 use crate::{At, Chance, Congestion, Hop, Oblivious, Random, Reports, RouteState, spread};
 
@@ -333,6 +334,10 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
 
     fn vcs(&self) -> u8 {
         self.nodes.last_vc + 2
+    }
+
+    fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
+        channel_order::in_groups(self.network.groups(), self.nodes.down_first(), (router, port, vc))
     }
 
     #[inline]

@@ -16,6 +16,7 @@
 
 use topology::{Groups, HostId, Port, RouterId, Topology};
 
+use crate::channel_order;
 use crate::equal_paths::{EqualPaths, Goal, Rule, Segment};
 use crate::groups::add;
 use crate::ugal::UgalRule;
@@ -284,6 +285,10 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
 
     fn vcs(&self) -> u8 {
         self.nodes.last_vc + 2
+    }
+
+    fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
+        channel_order::in_groups(self.groups(), self.nodes.down_first(), (router, port, vc))
     }
 
     #[inline]

@@ -14,8 +14,9 @@
 
 use std::sync::Arc;
 
-use topology::{HyperX, RouterId, Shape, Topology, pick};
+use topology::{HyperX, Port, RouterId, Shape, Topology, pick};
 
+use crate::channel_order;
 use crate::{At, Chance, Hop, RouteState, spread};
 
 use super::intermediate_routers::IntermediateRouters;
@@ -80,6 +81,12 @@ impl RouterSegments for DimensionSegments {
             true => self.first_vc + 2,
             false => 1,
         }
+    }
+
+    fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
+        let network = hyperx(&*self.topology);
+        let dimension = channel_order::dimension_in_hyperx(network, router, port)?;
+        Some(u64::from(vc) * network.dimensions() as u64 + dimension)
     }
 
     #[inline]

@@ -112,6 +112,9 @@ pub(crate) trait PathSegments: Send + Sync {
     /// Number of virtual channels of all segments together.
     fn vcs(&self) -> u8;
 
+    /// See [`Routing::channel_order`].
+    fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64>;
+
     /// The router and port of a host.
     fn attachment(&self, host: HostId) -> (RouterId, Port);
 

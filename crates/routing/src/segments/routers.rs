@@ -18,6 +18,9 @@ pub(super) trait RouterSegments: Send + Sync {
     /// See [`PathSegments::vcs`].
     fn vcs(&self) -> u8;
 
+    /// See [`Routing::channel_order`].
+    fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64>;
+
     /// One hop towards the intermediate router, which is another one.
     fn first_segment(&self, at: At, state: &mut RouteState) -> Hop;
 
@@ -56,6 +59,10 @@ impl<L: RouterSegments> PathSegments for L {
 
     fn vcs(&self) -> u8 {
         RouterSegments::vcs(self)
+    }
+
+    fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
+        RouterSegments::channel_order(self, router, port, vc)
     }
 
     fn attachment(&self, host: HostId) -> (RouterId, Port) {

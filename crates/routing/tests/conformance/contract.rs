@@ -4,10 +4,10 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use fabricsim_routing::prove_deadlock_free;
+use fabricsim_routing::{check_order, prove_deadlock_free};
 use topology::{Peer, Port, RouterId, Shape, Topology};
 
-use crate::networks::is_minimal;
+use crate::networks::{is_minimal, is_ordered};
 use crate::walk::{Draws, pairs, path, routings};
 
 /// Fewest links from a router to every other, with at most one global link in networks of groups.
@@ -59,6 +59,17 @@ pub fn check(topology: &Arc<dyn Topology>, max_states: u64) {
             Ok(proof) => {
                 assert!(proof.states >= u64::from(topology.hosts()).pow(2));
                 assert!(proof.channels <= topology.router_links() * u64::from(routing.vcs()));
+                let sampled = check_order(&**topology, &*routing, 2_000);
+                let sampled = sampled.unwrap_or_else(|failure| panic!("{what}: {failure}"));
+                // A network without dependencies is ordered by any numbers.
+                if proof.dependencies > 0 {
+                    assert_eq!(proof.ordered, sampled.is_some(), "{what}");
+                    assert_eq!(
+                        proof.ordered,
+                        is_ordered(name, parameters, &topology.shape()),
+                        "{what}"
+                    );
+                }
             }
             Err(failure) => panic!("{what}: {failure}"),
         }

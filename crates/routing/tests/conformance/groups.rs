@@ -498,3 +498,64 @@ fn a_drawn_link_is_kept() {
         assert_eq!(drawn.len(), 4, "{paths}");
     }
 }
+
+/// Routing with other VCs.
+struct WithVcs(Box<dyn Routing>, fn(u8) -> u8);
+
+impl Routing for WithVcs {
+    fn vcs(&self) -> u8 {
+        self.0.vcs()
+    }
+
+    fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
+        self.0.channel_order(router, port, vc)
+    }
+
+    fn route(&self, at: At, state: &mut RouteState, load: &dyn Congestion, random: &mut dyn Random) -> Hop {
+        let hop = self.0.route(at, state, load, random);
+        Hop {
+            vc: (self.1)(hop.vc),
+            ..hop
+        }
+    }
+
+    fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
+        self.0.options(at, state, out);
+        for (hop, _) in out {
+            hop.vc = (self.1)(hop.vc);
+        }
+    }
+}
+
+#[test]
+fn a_wrong_vc_is_found_by_enumeration_and_by_order() {
+    for (small, large) in [
+        (
+            "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters_per_group = 4\nglobal_links_per_router = 2",
+            "kind = \"dragonfly\"\nhosts_per_router = 16\nrouters_per_group = 32\nglobal_links_per_router = 16",
+        ),
+        (
+            "kind = \"dragonfly-plus\"\nhosts_per_leaf = 2\nleaves_per_group = 2\nspines_per_group = 3\n\
+             global_links_per_spine = 2\ngroups = 4",
+            "kind = \"dragonfly-plus\"\nhosts_per_leaf = 16\nleaves_per_group = 16\nglobal_links_per_spine = 16",
+        ),
+    ] {
+        for name in ["valiant", "ugal", "par"] {
+            // The last segment shares the VCs of the first one.
+            let with = |toml, vcs| WithVcs(routing(name, "", &network(toml)), vcs);
+            let shared = |vc| vc % 2;
+            let small_network = network(small);
+            let proof = prove_deadlock_free(&*small_network, &with(small, shared), 20_000_000);
+            assert!(matches!(proof, Err(NotProven::Cycle(_))), "{name}: {proof:?}");
+            for toml in [small, large] {
+                let order = |vcs| check_order(&*network(toml), &with(toml, vcs), 400_000);
+                let sampled = order(shared);
+                assert!(
+                    matches!(sampled, Err(NotProven::Unordered(_))),
+                    "{name}: {sampled:?}"
+                );
+                assert!(matches!(order(|vc| vc), Ok(Some(_))), "{name} on {toml}");
+            }
+        }
+    }
+}

@@ -391,6 +391,14 @@ pub const VARIANTS: &[(&str, &str, Knows)] = &[
     ("minimal-adaptive", "adaptive_vcs = 2", is_hyperx),
 ];
 
+/// Whether an algorithm with these parameters knows an order of its channels.
+pub fn is_ordered(name: &str, parameters: &str, shape: &Shape<'_>) -> bool {
+    let straight = shape.graph().is_some_and(|graph| graph.straight().is_some());
+    !(parameters.contains("bubble")
+        || parameters.contains("by-phase")
+        || name == "dimension-order" && straight)
+}
+
 pub type Knows = fn(&Shape<'_>) -> bool;
 
 fn is_groups(shape: &Shape<'_>) -> bool {
