@@ -518,7 +518,7 @@ which are assumed, the 32 nodes have a median of {slowdown(rows, with_large):.2f
 of about 1 with a mean far above it: a victim stalls until the round of the incast ends, and then is \
 fast. Of all cases with an incast {share(near(rows, large))} are near by medians and \
 {share(near(rows, large, "mean"))} by means, in place of {share(near(rows, incast))} and \
-{share(near(rows, incast, "mean"))}. Buffers that switches share among ports would do this, or a \
+{share(near(rows, incast, "mean"))}. Buffers that switches share among ports may do this, or a \
 congestion control that takes some time; which of them Leonardo has is not public.
 - **LUMI, all-to-all: routing.** Measured slow-downs are {span([measured(row) for row in lumi])}. The \
 preset's routing stays on shortest paths inside a group, so that two switches share one cable: up to \
