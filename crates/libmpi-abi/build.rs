@@ -60,7 +60,7 @@ fn passing(argument: &Argument, is_large: bool) -> Passing {
         let length = length_of(length);
         return match role {
             "status" => translated(
-                "*mut Status",
+                "*mut StandardStatus",
                 name,
                 format!("Statuses::new({name}, {length})"),
                 true,
@@ -95,12 +95,17 @@ fn passing(argument: &Argument, is_large: bool) -> Passing {
             Passing::plain("usize", format!("callbacks::{role}({name})"))
         }
         "status" if is_written => translated(
-            "*mut Status",
+            "*mut StandardStatus",
             name,
             format!("OneStatus::{direction}({name})"),
             true,
         ),
-        "status" => translated("*mut Status", name, format!("OneStatus::changed({name})"), false),
+        "status" => translated(
+            "*mut StandardStatus",
+            name,
+            format!("OneStatus::changed({name})"),
+            false,
+        ),
         "attribute" => Passing {
             after: format!("if code == 0 {{ attribute_out(keyval, {name}) }}"),
             ..Passing::plain("*mut c_void", name.clone())

@@ -167,8 +167,8 @@ fn write_missing(out: &mut String, code: &str) {
     );
 }
 
-/// Writes the functions of both libraries to the file `functions.rs` of the build. `code` makes the return value of what
-/// a function of the inside has returned.
+/// Writes the functions of both libraries to the file `functions.rs` of the build. `code` makes the return value of
+/// what a function of the inside has returned.
 pub fn write_functions(passing: fn(&Argument, bool) -> Passing, code: &str) {
     println!(
         "cargo::rerun-if-changed={}/../libmpi-core/table.rs",

@@ -17,7 +17,7 @@ const UNWRITTEN: c_int = c_int::MIN + 11;
 /// `MPI_Status`, 32 bytes.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(crate) struct Status {
+pub(crate) struct StandardStatus {
     source: c_int,
     tag: c_int,
     error: c_int,
@@ -25,7 +25,7 @@ pub(crate) struct Status {
     own: [c_int; 5],
 }
 
-impl Status {
+impl StandardStatus {
     pub(crate) fn inside(&self) -> MpiStatus {
         let bytes = u64::from(self.own[0] as u32) | u64::from(self.own[1] as u32) << 32;
         let mut status = MpiStatus::new(rank_in(self.source), tag_in(self.tag), bytes);
@@ -35,9 +35,9 @@ impl Status {
     }
 
     /// The status for one that a call has written; its error stays where the call has written none.
-    pub(crate) fn of(inside: &MpiStatus, error: c_int) -> Status {
+    pub(crate) fn of(inside: &MpiStatus, error: c_int) -> StandardStatus {
         let bytes = inside.bytes();
-        Status {
+        StandardStatus {
             source: rank_out(inside.source),
             tag: tag_out(inside.tag),
             error: match inside.error {
@@ -65,26 +65,26 @@ impl Status {
     ///
     /// # Safety
     /// The pointer is a status.
-    pub(crate) unsafe fn write_back(to: *mut Status, inside: &MpiStatus) {
+    pub(crate) unsafe fn write_back(to: *mut StandardStatus, inside: &MpiStatus) {
         if inside.source != UNWRITTEN {
             // Safety: as the caller says.
-            unsafe { to.write(Status::of(inside, (&raw const (*to).error).read())) };
+            unsafe { to.write(StandardStatus::of(inside, (&raw const (*to).error).read())) };
         }
     }
 }
 
 /// A status of the program, or none.
 pub(crate) struct OneStatus {
-    to: *mut Status,
+    to: *mut StandardStatus,
     inside: MpiStatus,
 }
 
 impl OneStatus {
     /// One that the call writes.
-    pub(crate) fn written(to: *mut Status) -> OneStatus {
+    pub(crate) fn written(to: *mut StandardStatus) -> OneStatus {
         OneStatus {
             to,
-            inside: Status::unwritten(),
+            inside: StandardStatus::unwritten(),
         }
     }
 
@@ -92,12 +92,12 @@ impl OneStatus {
     ///
     /// # Safety
     /// The pointer is null or a status.
-    pub(crate) unsafe fn changed(to: *mut Status) -> OneStatus {
+    pub(crate) unsafe fn changed(to: *mut StandardStatus) -> OneStatus {
         // Safety: as the caller says.
         let read = (!to.is_null()).then(|| unsafe { to.read() }.inside());
         OneStatus {
             to,
-            inside: read.unwrap_or_else(Status::unwritten),
+            inside: read.unwrap_or_else(StandardStatus::unwritten),
         }
     }
 
@@ -113,23 +113,23 @@ impl OneStatus {
     pub(crate) unsafe fn finish(&self) {
         if !self.to.is_null() {
             // Safety: as the caller says.
-            unsafe { Status::write_back(self.to, &self.inside) };
+            unsafe { StandardStatus::write_back(self.to, &self.inside) };
         }
     }
 }
 
 /// Statuses that the call writes, or none.
 pub(crate) struct Statuses {
-    to: *mut Status,
+    to: *mut StandardStatus,
     inside: Vec<MpiStatus>,
 }
 
 impl Statuses {
-    pub(crate) fn new(to: *mut Status, length: usize) -> Statuses {
+    pub(crate) fn new(to: *mut StandardStatus, length: usize) -> Statuses {
         let length = if to.is_null() { 0 } else { length };
         Statuses {
             to,
-            inside: vec![Status::unwritten(); length],
+            inside: vec![StandardStatus::unwritten(); length],
         }
     }
 
@@ -145,7 +145,7 @@ impl Statuses {
     pub(crate) unsafe fn finish(&self) {
         for (index, inside) in self.inside.iter().enumerate() {
             // Safety: as the caller says.
-            unsafe { Status::write_back(self.to.add(index), inside) };
+            unsafe { StandardStatus::write_back(self.to.add(index), inside) };
         }
     }
 }

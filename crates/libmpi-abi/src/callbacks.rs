@@ -1,5 +1,5 @@
-//! Functions of the program, called as the standard ABI says: handles and constants are translated on the way out, error
-//! codes on the way back.
+//! Functions of the program, called as the standard ABI says: handles and constants are translated on the way out,
+//! error codes on the way back.
 
 use std::ffi::{c_int, c_void};
 use std::mem::transmute;
@@ -10,14 +10,14 @@ use libmpi_core::callbacks::{
     ReductionFunction,
 };
 
-use crate::arguments::Status;
+use crate::arguments::StandardStatus;
 use crate::values::{code_in, code_out, handle_out, keyval_out};
 
 type Reduction<Count> = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut Count, *mut usize);
 type Copy = unsafe extern "C" fn(usize, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
 type Delete = unsafe extern "C" fn(usize, c_int, *mut c_void, *mut c_void) -> c_int;
 type Handler = unsafe extern "C" fn(*mut usize, *mut c_int, ...);
-type Query = unsafe extern "C" fn(*mut c_void, *mut Status) -> c_int;
+type Query = unsafe extern "C" fn(*mut c_void, *mut StandardStatus) -> c_int;
 type Free = unsafe extern "C" fn(*mut c_void) -> c_int;
 type Cancel = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
 
@@ -50,7 +50,7 @@ called! { delete DeleteFunction as Delete: (owner: c_int, key: c_int, value: *mu
 called! { free FreeFunction as Free: (extra: *mut c_void) |free| free(extra) }
 called! { cancel CancelFunction as Cancel: (extra: *mut c_void, complete: c_int) |cancel| cancel(extra, complete) }
 called! { query QueryFunction as Query: (extra: *mut c_void, status: *mut MpiStatus) |query| {
-    let mut own = Status::of(&*status, 0);
+    let mut own = StandardStatus::of(&*status, 0);
     let code = query(extra, &mut own);
     *status = own.inside();
     code

@@ -5,7 +5,7 @@
 
 use topology::{Cartesian, Groups, HyperX, Peer, Port, RouterId, Topology, Tree};
 
-use crate::dimension_order::Rings;
+use crate::ring_protection::Rings;
 
 /// The router at the far end of a link between routers.
 fn far_end(topology: &(impl Topology + ?Sized), router: RouterId, port: Port) -> Option<RouterId> {

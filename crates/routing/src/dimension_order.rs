@@ -11,13 +11,13 @@
 //! packet keeps one VC in a ring: VC 1 if its coordinate exceeds that of the destination when it enters the ring, else
 //! VC 0. So each VC has the packets that wrap around in one direction, and those that do not in the other. Packets that
 //! wrap around cross at most half of the ring, so no channel of the link opposite the wrap-around link depends on
-//! another, and the VC is not closed. With `"bubble"` there is one VC, and a packet enters a ring, from its host or from another dimension, only if it leaves a bubble
-//! ([`BufferClaim::Bubble`]). A mesh needs one VC and no bubbles. If both directions are equally long, source and
+//! another, and the VC is not closed. With `"bubble"` there is one VC, and a packet enters a ring, from its host or from
+//! another dimension, only if it leaves a bubble ([`BufferClaim::Bubble`]). A mesh needs one VC and no bubbles. If both directions are equally long, source and
 //! destination decide, so that half of these pairs use each direction, or a random number for each packet.
 //!
 //! State (torus): `phase` is 1 after the first router; bit d of `via` is the direction in dimension d if both are
-//! equally long (0: up). With `"dateline-at-entry"` the VC of the last link says the rest. Source and destination pick one of parallel cables, the same fraction of them in every
-//! dimension. State with parallel cables: `phase` as above, and `path`, which is scaled to the number of cables.
+//! equally long (0: up). With `"dateline-at-entry"` the VC of the last link says the rest. Source and destination pick one
+//! of parallel cables, the same fraction of them in every dimension. State with parallel cables: `phase` as above, and `path`, which is scaled to the number of cables.
 //!
 //! In a HyperX every dimension is one link, and links of a dimension wait only for those of later ones: one VC.
 //! Source and destination pick one of parallel links. State with parallel links: `phase` is 1 after the first router,
@@ -28,11 +28,12 @@
 
 use std::sync::Arc;
 
-use config::{Error, Section, parameters};
+use config::parameters;
 use topology::{Cartesian, HostId, HyperX, Port, RouterId, Shape, Topology, pick};
 
 use crate::channel_order;
 use crate::fixed::Fixed;
+use crate::ring_protection::Rings;
 use crate::{
     Algorithm, At, BufferClaim, Chance, Congestion, Hop, Oblivious, Random, RouteState, Routing, spread,
 };
@@ -74,52 +75,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         })
     },
 };
-
-/// The protection against deadlock in the rings of a grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rings {
-    /// The grid has no rings.
-    None,
-    /// One VC before and on the wrap-around link, another behind it.
-    Dateline,
-    /// Two VCs, of which a packet keeps one from its entry into a ring on.
-    DatelineAtEntry,
-    /// One VC, which packets enter only if they leave a bubble.
-    Bubble,
-}
-
-impl Rings {
-    /// Reads a parameter with the value `dateline`, `dateline-at-entry` or `bubble`.
-    pub(crate) fn read(section: &Section, key: &str, topology: &dyn Topology) -> Result<Rings, Error> {
-        let name = section.choice(key)?;
-        let wraps = matches!(topology.shape(), Shape::Cartesian(grid) if grid.wraps());
-        match (name, wraps) {
-            ("dateline", true) => Ok(Rings::Dateline),
-            ("dateline-at-entry", true) => Ok(Rings::DatelineAtEntry),
-            (_, true) => Ok(Rings::Bubble),
-            ("dateline", false) => Ok(Rings::None),
-            (_, false) => {
-                let what = topology.describe();
-                let text = format!("'{name}' is for the rings of a torus, which this {what} does not have");
-                Err(section.error(key, text))
-            }
-        }
-    }
-
-    pub(crate) fn vcs(self) -> u8 {
-        match self {
-            Rings::None | Rings::Bubble => 1,
-            Rings::Dateline | Rings::DatelineAtEntry => 2,
-        }
-    }
-
-    pub(crate) fn packets_per_vc(self) -> u32 {
-        match self {
-            Rings::None | Rings::Dateline | Rings::DatelineAtEntry => 1,
-            Rings::Bubble => 2,
-        }
-    }
-}
 
 struct DimensionOrder {
     ways: Ways,

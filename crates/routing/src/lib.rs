@@ -24,6 +24,7 @@ mod piggyback;
 mod planes;
 mod registry;
 mod reports;
+mod ring_protection;
 mod rings;
 mod scatter;
 mod segments;

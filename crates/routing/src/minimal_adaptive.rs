@@ -27,8 +27,9 @@ use topology::{Port, RouterId, Shape, Topology};
 
 use crate::channel_order;
 use crate::choice::{CheapestHop, kept};
-use crate::dimension_order::{Rings, Shorter, Ways, cartesian, hyperx};
+use crate::dimension_order::{Shorter, Ways, cartesian, hyperx};
 use crate::load_metric::{METRIC, METRIC_SCOPE};
+use crate::ring_protection::Rings;
 use crate::{Algorithm, At, Congestion, Hop, LoadMetric, Random, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {

@@ -35,8 +35,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     parameters: parameters! {
         choice("intermediate", &["router", "any-router", "group", "global-link"],
             "what a path goes through: router or, in networks of groups, group, or global-link, a link of the source's \
-             group; router is one in a group that is neither the source's nor the destination's, or, without groups, one \
-             other than these two, and any-router any one");
+             group; router is one in a group that is neither the source's nor the destination's, or, without groups, \
+             one other than these two, and any-router any one");
         PATHS;
         choice("local", &["minimal", "valiant", "ugal"],
             "paths of packets that stay in their group, in networks of groups: minimal, or through a random router of \

@@ -76,7 +76,9 @@ collective_forms! {
 }
 
 collectives! {
-    fn MPI_Bcast MPI_Ibcast MPI_Bcast_init(buffer: *mut c_void, count: Count, datatype: c_int, root: c_int, communicator: c_int)
+    fn MPI_Bcast MPI_Ibcast MPI_Bcast_init(
+        buffer: *mut c_void, count: Count, datatype: c_int, root: c_int, communicator: c_int
+    )
         on communicator |_p|
     {
         Ok(move |p: &mut Process| p.broadcast(Elements::new(buffer, count, datatype)?, root, communicator))

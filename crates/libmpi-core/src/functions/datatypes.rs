@@ -259,7 +259,7 @@ const PAIRS: [(c_int, u32); 6] = [
 ];
 const INT: c_int = 0x4c00_0405;
 
-/// The types of logical values of 1, 2, 4, 8 and 16 bytes, and their kind, which libraries add to those of the standard.
+/// The types of logical values of 1, 2, 4, 8 and 16 bytes, and their kind, which libraries add to the standard.
 const LOGICALS: [c_int; 5] = [0x4c00_0147, 0x4c00_0248, 0x4c00_0449, 0x4c00_084a, 0x4c00_104b];
 const TYPECLASS_LOGICAL: c_int = 4;
 

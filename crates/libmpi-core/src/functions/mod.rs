@@ -36,7 +36,7 @@ use crate::datatype::DatatypeRecipe;
 use crate::failure::{Failure, Outcome};
 use crate::process;
 
-/// The functions of MPI as Rust functions, with the types and constants of the MPICH ABI. The name of each is that in C.
+/// The functions of MPI as Rust functions, with the types and constants of the MPICH ABI. Names are those in C.
 #[derive(Debug)]
 pub struct Functions;
 
@@ -104,14 +104,14 @@ macro_rules! counted_functions {
 pub(crate) use {counted_functions, defined, defined_of, functions};
 
 /// An integer of C with a fixed size, as another one of that size.
-pub trait Word<T> {
+pub trait SameSize<T> {
     /// The value.
     fn into_word(self) -> T;
 }
 
 macro_rules! words {
     ($($from:ty as $to:ty;)*) => { $(
-        impl Word<$to> for $from {
+        impl SameSize<$to> for $from {
             fn into_word(self) -> $to {
                 self as $to
             }
@@ -122,7 +122,7 @@ macro_rules! words {
 words! { i64 as i64; i64 as isize; isize as i64; isize as isize; }
 
 /// An `MPI_Aint`, `MPI_Count` or `MPI_Offset` as the type that a function has for it.
-pub fn word<T>(value: impl Word<T>) -> T {
+pub fn word<T>(value: impl SameSize<T>) -> T {
     value.into_word()
 }
 
@@ -189,7 +189,7 @@ unsafe fn wide_array<T: CountArgument>(start: *const T, length: usize) -> Outcom
     Ok(values.iter().map(|value| value.wide()).collect())
 }
 
-/// How many datatypes an all-to-all collective has of a rank of a communicator; none where there is no such communicator.
+/// How many datatypes an all-to-all collective has of a rank of a communicator; none without such a communicator.
 pub fn block_count(communicator: c_int) -> usize {
     process::with(|p| p.block_count(communicator)).unwrap_or(0)
 }

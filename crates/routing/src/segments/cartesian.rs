@@ -22,7 +22,8 @@ use std::sync::Arc;
 
 use topology::{Port, RouterId, Topology};
 
-use crate::dimension_order::{Rings, Ways, cartesian};
+use crate::dimension_order::{Ways, cartesian};
+use crate::ring_protection::Rings;
 use crate::{At, Chance, Hop, RouteState, spread};
 
 use super::intermediate_routers::IntermediateRouters;
