@@ -55,7 +55,7 @@ pub(crate) fn in_grid(
     Some((dimension as u64 * u64::from(rings.vcs()) + u64::from(vc)) * most + u64::from(position))
 }
 
-/// Number of an end of a VC in [`in_groups`].
+/// Number of kinds of links that [`in_groups`] tells apart within a VC.
 const KINDS: u64 = 4;
 
 /// In a network of groups: by VC; within a VC global links before local ones. Local links that go up to a router

@@ -39,10 +39,9 @@
 //! situations. It is for small networks; `max_states` ends it on others.
 //!
 //! *Order.* Most algorithms know numbers of their channels ([`Routing::channel_order`]) that rise along every path.
-//! Then the graph has no cycle, whatever its size. That they rise follows from the rule by which an algorithm chooses
-//! VCs. [`prove_deadlock_free`] compares all decisions with the order, where it can visit all. [`check_order`] compares
-//! those of a bounded number of paths, in networks of any size. It finds an order that the rule does not keep; it is
-//! no enumeration.
+//! Then the graph has no cycle, whatever its size. [`prove_deadlock_free`] compares all decisions with the order, where
+//! it can visit all. [`check_order`] compares those of a bounded number of paths, in networks of any size. It finds
+//! hops against the order, but a sample is no proof.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -220,7 +219,7 @@ impl fmt::Display for Ordered {
         let (paths, hops) = (self.paths, self.hops);
         write!(
             f,
-            "deadlock free by the order of its channels, which {hops} hops of {paths} paths keep"
+            "{hops} hops of {paths} paths keep the order of channels, which excludes deadlock if all hops do"
         )
     }
 }
@@ -285,7 +284,8 @@ impl fmt::Display for Misroute {
 /// hosts with minimal routing 1.4 million.
 ///
 /// # Errors
-/// A cycle of channels (a shortest one), an impossible decision, or more than `max_states` situations.
+/// A cycle of channels (a shortest one), an impossible decision, or more than `max_states` situations; also if there
+/// would be more with as many towards each host as towards the first one.
 pub fn prove_deadlock_free(
     topology: &dyn Topology,
     routing: &dyn Routing,
@@ -294,6 +294,10 @@ pub fn prove_deadlock_free(
     let mut walk = SituationSearch::new(topology, routing, max_states)?;
     for destination in 0..topology.hosts() {
         walk.towards(HostId(destination))?;
+        // Destinations are about alike, so the first one tells in time that there are too many situations.
+        if destination == 0 && walk.states.saturating_mul(u64::from(topology.hosts())) > max_states {
+            return Err(NotProven::TooLarge { max_states });
+        }
     }
     let ordered = walk.is_ordered();
     let (dependencies, rings) = (walk.dependencies(), walk.take_bubble_rings());

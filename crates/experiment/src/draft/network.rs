@@ -156,7 +156,7 @@ fn head(job: &JobDraft, networks: &[DraftNetwork], command: &str) -> String {
                 network.description,
                 sizes(network)
             ),
-            "#   fabricsim check FILE.toml        sizes, memory, whether it is free of deadlocks\n\
+            "#   fabricsim check FILE.toml        sizes, memory, whether it is proven free of deadlocks\n\
              #   fabricsim run FILE.toml          result folder with tables and a report",
         ),
         _ => (
