@@ -1,9 +1,9 @@
 //! The MPI library that programs of the standard ABI of MPI 5.0 load: `libmpi_abi.so.1`.
 //!
 //! It has the C functions of that ABI, each as `MPI_NAME` and `PMPI_NAME`. The build script writes most of them from
-//! the table of `libmpi-core`: they translate arguments to the handles and constants of the MPICH ABI, which the inside of
-//! the library has, call a function there, and translate what it has written (`values` single values, `arguments` what
-//! the program gives by its address, `callbacks` what is passed to functions of the program). Linux only.
+//! the table of `libmpi-core`: they translate arguments to the handles and constants of the MPICH ABI, which the inside
+//! of the library has, call a function there, and translate what it has written (`values` single values, `arguments`
+//! what the program gives by its address, `callbacks` what is passed to functions of the program). Linux only.
 
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)] // the library is called from C with pointers; functions say what they trust

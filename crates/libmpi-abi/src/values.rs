@@ -1,5 +1,6 @@
 //! Single values in the standard ABI and in that of MPICH, which the inside has: `_in` from the one to the other,
-//! `_out` back. Values that the standard does not name become ones that the inside does not know, and come back as they were.
+//! `_out` back. Values that the standard does not name become ones that the inside does not know, and come back as they
+//! were.
 
 use std::ffi::{c_int, c_void};
 

@@ -6,18 +6,20 @@
 //! Gregorio, F. Vallejo, "A flow control mechanism to avoid message deadlock in k-ary n-cube networks", HiPC 1997.
 //!
 //! A torus has two options against deadlock in its rings. With `deadlock = "dateline"` a packet uses VC 0 in a
-//! dimension up to and including the wrap-around link, and VC 1 behind it or if its path does not wrap around. So VC
-//! 0 of a ring is never closed, and VC 1 never contains the wrap-around link. With `"dateline-at-entry"` (BookSim 2) a
+//! dimension up to and including the wrap-around link, and VC 1 behind it or if its path does not wrap around. So VC 0
+//! of a ring is never closed, and VC 1 never contains the wrap-around link. With `"dateline-at-entry"` (BookSim 2) a
 //! packet keeps one VC in a ring: VC 1 if its coordinate exceeds that of the destination when it enters the ring, else
 //! VC 0. So each VC has the packets that wrap around in one direction, and those that do not in the other. Packets that
 //! wrap around cross at most half of the ring, so no channel of the link opposite the wrap-around link depends on
-//! another, and the VC is not closed. With `"bubble"` there is one VC, and a packet enters a ring, from its host or from
-//! another dimension, only if it leaves a bubble ([`BufferClaim::Bubble`]). A mesh needs one VC and no bubbles. If both directions are equally long, source and
-//! destination decide, so that half of these pairs use each direction, or a random number for each packet.
+//! another, and the VC is not closed. With `"bubble"` there is one VC, and a packet enters a ring, from its host or
+//! from another dimension, only if it leaves a bubble ([`BufferClaim::Bubble`]). A mesh needs one VC and no bubbles. If
+//! both directions are equally long, source and destination decide, so that half of these pairs use each direction, or
+//! a random number for each packet.
 //!
 //! State (torus): `phase` is 1 after the first router; bit d of `via` is the direction in dimension d if both are
-//! equally long (0: up). With `"dateline-at-entry"` the VC of the last link says the rest. Source and destination pick one
-//! of parallel cables, the same fraction of them in every dimension. State with parallel cables: `phase` as above, and `path`, which is scaled to the number of cables.
+//! equally long (0: up). With `"dateline-at-entry"` the VC of the last link says the rest. Source and destination pick
+//! one of parallel cables, the same fraction of them in every dimension. State with parallel cables: `phase` as above,
+//! and `path`, which is scaled to the number of cables.
 //!
 //! In a HyperX every dimension is one link, and links of a dimension wait only for those of later ones: one VC.
 //! Source and destination pick one of parallel links. State with parallel links: `phase` is 1 after the first router,
