@@ -130,10 +130,10 @@ pub(crate) fn get(owner: AttributeOwner, handle: c_int) -> Outcome<Option<usize>
     })
 }
 
-/// Deletes an attribute.
+/// Deletes an attribute, whose key may be freed.
 pub(crate) fn delete(owner: AttributeOwner, handle: c_int) -> Outcome<()> {
     let old = process::with(|p| {
-        p.attributes.key(handle)?;
+        p.attributes.kept_key(handle)?;
         let attributes = owner.attributes(p)?;
         let old = attributes.iter().find(|(own, _)| *own == handle).copied();
         old.ok_or_else(|| owner.failure(class::KEYVAL, "the attribute is not set"))

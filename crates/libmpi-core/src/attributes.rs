@@ -98,12 +98,11 @@ impl AttributeKeys {
         }
     }
 
-    /// Frees a key.
+    /// Frees a key. A delete function of the program may have freed it before.
     ///
     /// # Errors
-    /// As of [`AttributeKeys::key`].
+    /// There is none.
     pub fn remove(&mut self, handle: c_int) -> Outcome<()> {
-        self.key(handle)?;
         let index = self.index(handle)?;
         self.keys[index].is_freed = true;
         Ok(())

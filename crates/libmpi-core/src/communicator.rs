@@ -13,7 +13,7 @@ use std::sync::Arc;
 use operation::{Call, Communicator as Number, Operation, WORLD};
 
 use crate::abi::{self, class};
-use crate::callbacks::ErrorHandler;
+use crate::error_handlers;
 use crate::failure::{Failure, Outcome, Reaction};
 use crate::topology::VirtualTopology;
 
@@ -152,7 +152,7 @@ const ITSELF: u32 = 0;
 const WORLD_LIBRARY: u32 = 2;
 const FIRST_MADE: u32 = 4;
 
-/// All communicators, groups and error handlers of a process.
+/// All communicators and groups of a process.
 #[derive(Debug)]
 pub(crate) struct CommunicatorTable {
     own: u32,
@@ -162,7 +162,6 @@ pub(crate) struct CommunicatorTable {
     /// How many numbers this rank has given, with those that it has for itself.
     given: u32,
     groups: Vec<Option<Arc<[u32]>>>,
-    handlers: Vec<Option<ErrorHandler>>,
 }
 
 /// The handle of the communicator at an index.
@@ -195,7 +194,6 @@ impl CommunicatorTable {
             all: vec![Some(world), Some(itself)],
             given: FIRST_MADE,
             groups: Vec::new(),
-            handlers: Vec::new(),
         }
     }
 
@@ -266,45 +264,20 @@ impl CommunicatorTable {
         (1 + self.own).saturating_add(self.given.saturating_mul(self.ranks))
     }
 
+    /// The communicator whose error handler takes what belongs to none: `MPI_COMM_SELF`, or the world where only that has
+    /// another handler than the first one, as programs of MPI 3 set it for this.
+    pub fn without_object(&self) -> c_int {
+        match self.get(abi::COMM_SELF) {
+            Ok(own) if own.error_handler != abi::ERRORS_ARE_FATAL => abi::COMM_SELF,
+            _ => abi::COMM_WORLD,
+        }
+    }
+
     /// What the error handler of a communicator does.
     pub fn reaction(&self, handle: c_int) -> Reaction {
         // What happens outside of a communicator is for this rank alone.
         let own = self.get(handle).or_else(|_| self.get(abi::COMM_SELF));
-        self.reaction_of(own.map_or(abi::ERRORS_ARE_FATAL, |own| own.error_handler))
-    }
-
-    /// What an error handler does.
-    pub fn reaction_of(&self, handler: c_int) -> Reaction {
-        let made = self.handlers.get((handler & abi::INDEX_BITS) as usize);
-        match (handler, made) {
-            (abi::ERRORS_RETURN, _) => Reaction::Return,
-            (abi::ERRORS_ARE_FATAL | abi::ERRORS_ABORT, _) => Reaction::Fatal,
-            (_, Some(Some(handler))) => Reaction::Call(*handler),
-            _ => Reaction::Fatal,
-        }
-    }
-
-    /// A new error handler.
-    pub fn add_handler(&mut self, handler: ErrorHandler) -> c_int {
-        self.handlers.push(Some(handler));
-        abi::ERRHANDLER | (self.handlers.len() - 1) as c_int
-    }
-
-    /// Whether a handle is of an error handler.
-    ///
-    /// # Errors
-    /// It is not.
-    pub fn check_handler(&self, handler: c_int) -> Outcome<()> {
-        let is_made = handler & !abi::INDEX_BITS == abi::ERRHANDLER
-            && ((handler & abi::INDEX_BITS) as usize) < self.handlers.len();
-        match handler {
-            abi::ERRORS_ARE_FATAL | abi::ERRORS_RETURN | abi::ERRORS_ABORT => Ok(()),
-            _ if is_made => Ok(()),
-            _ => Err(Failure::new(
-                class::ERRHANDLER,
-                format!("there is no error handler {handler:#x}"),
-            )),
-        }
+        error_handlers::reaction_of(own.map_or(abi::ERRORS_ARE_FATAL, |own| own.error_handler))
     }
 
     /// A new group of world ranks.

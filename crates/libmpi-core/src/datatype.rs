@@ -38,6 +38,9 @@ pub(crate) enum Basic {
     Long,
     LongComplex,
     LongIndex,
+    /// `MPI_LB` and `MPI_UB` of MPI 1: no data, but a bound of what is made of them.
+    LowerMarker,
+    UpperMarker,
     /// Of no reduction that the library knows.
     Opaque,
 }
@@ -103,6 +106,31 @@ pub(crate) enum PartType {
     Made(Rc<Datatype>),
 }
 
+/// Which bounds of a datatype are markers (MPI 4.1, section 5.1.7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BoundMarkers {
+    pub lower: bool,
+    pub upper: bool,
+}
+
+/// The outermost of some bounds: of markers alone where there are any.
+#[derive(Clone, Copy, Debug, Default)]
+struct OuterBound {
+    bound: Option<isize>,
+    is_marker: bool,
+}
+
+impl OuterBound {
+    fn add(&mut self, bound: isize, is_marker: bool, outer: fn(isize, isize) -> isize) {
+        self.bound = match self.bound {
+            Some(own) if self.is_marker == is_marker => Some(outer(own, bound)),
+            Some(own) if self.is_marker => Some(own),
+            _ => Some(bound),
+        };
+        self.is_marker |= is_marker;
+    }
+}
+
 /// A datatype.
 #[derive(Clone, Debug)]
 pub(crate) struct Datatype {
@@ -111,6 +139,8 @@ pub(crate) struct Datatype {
     pub size: usize,
     pub lower_bound: isize,
     pub extent: isize,
+    /// Whether the program has given the bounds, instead of the data: they then decide the bounds of what is made of it.
+    pub markers: BoundMarkers,
     /// `None` of a predefined one.
     pub recipe: Option<Box<DatatypeRecipe>>,
 }
@@ -148,6 +178,10 @@ impl Datatype {
             size,
             lower_bound: 0,
             extent,
+            markers: BoundMarkers {
+                lower: basic == LowerMarker,
+                upper: basic == UpperMarker,
+            },
             recipe: None,
         }
     }
@@ -156,15 +190,19 @@ impl Datatype {
     /// rounding of its extent.
     pub fn of_parts(parts: &[(isize, usize, &Datatype)]) -> Datatype {
         let mut runs: Vec<ByteRun> = Vec::new();
-        let (mut lower, mut upper, mut size) = (isize::MAX, isize::MIN, 0);
+        let (mut lower, mut upper, mut size) = (OuterBound::default(), OuterBound::default(), 0);
         for (displacement, count, part) in parts {
+            // The elements at both ends have the outermost bounds.
+            for index in [0, *count as isize - 1].into_iter().filter(|_| *count > 0) {
+                let from = displacement + index * part.extent + part.lower_bound;
+                lower.add(from, part.markers.lower, isize::min);
+                upper.add(from + part.extent, part.markers.upper, isize::max);
+            }
             // Elements without gaps are one run, however many.
             if *count > 1
                 && part.is_contiguous()
                 && let [run] = *part.runs
             {
-                lower = lower.min(displacement + part.lower_bound);
-                upper = upper.max(displacement + *count as isize * part.extent);
                 let bytes = run.bytes * count;
                 add_run(
                     &mut runs,
@@ -179,8 +217,6 @@ impl Datatype {
             }
             for index in 0..*count as isize {
                 let at = displacement + index * part.extent;
-                lower = lower.min(at + part.lower_bound);
-                upper = upper.max(at + part.lower_bound + part.extent);
                 for run in part.runs.iter() {
                     let offset = at + run.offset;
                     add_run(&mut runs, ByteRun { offset, ..*run });
@@ -188,14 +224,16 @@ impl Datatype {
             }
             size += count * part.size;
         }
-        if lower > upper {
-            (lower, upper) = (0, 0);
-        }
+        let (lower_bound, upper_bound) = (lower.bound.unwrap_or(0), upper.bound.unwrap_or(0));
         Datatype {
             runs: runs.into(),
             size,
-            lower_bound: lower,
-            extent: upper - lower,
+            lower_bound,
+            extent: upper_bound - lower_bound,
+            markers: BoundMarkers {
+                lower: lower.is_marker,
+                upper: upper.is_marker,
+            },
             recipe: None,
         }
     }
@@ -206,7 +244,7 @@ impl Datatype {
             I16 | U16 | Logical16 => 2,
             I32 | U32 | F32 | C32 | Logical32 | PairI32 | PairF32 | I16Index | F32Index => 4,
             I64 | U64 | F64 | C64 | Logical64 | PairF64 | I64Index | F64Index => 8,
-            Byte | I8 | U8 | Logical8 => 1,
+            Byte | I8 | U8 | Logical8 | LowerMarker | UpperMarker => 1,
             Long | LongComplex | LongIndex => 16,
             // As long as they are, but for complex numbers.
             Opaque => run.unit.clamp(1, 16) as isize,
@@ -241,6 +279,10 @@ impl Datatype {
             size: self.size,
             lower_bound,
             extent,
+            markers: BoundMarkers {
+                lower: true,
+                upper: true,
+            },
             recipe: None,
         }
     }

@@ -27,7 +27,9 @@ pub(crate) fn code(call: &str, outcome: Outcome<()>) -> c_int {
 
 /// Does what the error handler of a failure's communicator does.
 pub(crate) fn react(failure: &Failure, call: &str) {
-    let on = failure.communicator.unwrap_or(abi::COMM_SELF);
+    let on = failure.communicator;
+    let on = on
+        .unwrap_or_else(|| process::with(|p| Ok(p.communicators.without_object())).unwrap_or(abi::COMM_SELF));
     let message = || format!("{call}: {}: {}", class::text(failure.class), failure.text);
     let reaction = process::with(|process| Ok(process.reaction(on)));
     match reaction {

@@ -10,6 +10,7 @@ use crate::abi::{self, class};
 use crate::failure::{Failure, Outcome};
 use crate::file::{self, OpenFile, SeekOrigin, check_mode, mode};
 use crate::file_view::{DataRepresentation, FileView};
+use crate::info;
 use crate::info::{InfoEntries, set_entry};
 use crate::process::Process;
 use crate::shared_pointer::{SETTLING_PS, SharedPointer};
@@ -116,7 +117,7 @@ impl Process {
         amode: c_int,
         info: c_int,
     ) -> Outcome<c_int> {
-        let hints = self.infos.hints(info);
+        let hints = info::table().hints(info);
         let checked = hints.and_then(|hints| check_mode(amode).map(|()| hints));
         let said = checked.as_ref().map(|_| [amode as u64]).map_err(Clone::clone);
         self.agree(communicator, said)?;
@@ -220,7 +221,7 @@ impl Process {
         info: c_int,
     ) -> Outcome<()> {
         let made = self.view_of(handle, displacement, (etype, file_type), representation);
-        let made = made.and_then(|view| Ok((view, self.infos.hints(info)?)));
+        let made = made.and_then(|view| Ok((view, info::table().hints(info)?)));
         let said = made
             .as_ref()
             .map(|(view, _)| [view.etype_bytes])

@@ -1,6 +1,7 @@
 //! Info objects (MPI 4.1, chapter 10): lists of keys and values.
 
 use std::ffi::c_int;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::abi::{self, class};
 use crate::failure::{Failure, Outcome};
@@ -9,13 +10,33 @@ use crate::failure::{Failure, Outcome};
 pub(crate) type InfoEntries = Vec<(String, String)>;
 
 /// All info objects of a process.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct InfoTable {
     /// Freed places are used again.
     all: Vec<Option<InfoEntries>>,
     free: Vec<usize>,
     /// `MPI_INFO_ENV`.
     environment: InfoEntries,
+}
+
+/// Programs use info objects before `MPI_Init` and after `MPI_Finalize` (MPI 4.1, section 11.4.1).
+static INFOS: Mutex<InfoTable> = Mutex::new(InfoTable {
+    all: Vec::new(),
+    free: Vec::new(),
+    environment: Vec::new(),
+});
+
+/// The info objects of this process.
+pub(crate) fn table() -> MutexGuard<'static, InfoTable> {
+    INFOS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Does something with them.
+///
+/// # Errors
+/// As of what is done.
+pub(crate) fn with<T>(act: impl FnOnce(&mut InfoTable) -> Outcome<T>) -> Outcome<T> {
+    act(&mut table())
 }
 
 impl InfoTable {

@@ -23,6 +23,7 @@ mod datatype;
 mod datatype_table;
 mod error;
 mod error_codes;
+mod error_handlers;
 mod failure;
 mod file;
 mod file_access;

@@ -211,6 +211,10 @@ impl Process {
 
     /// A blocking receive.
     pub fn receive(&mut self, envelope: MessageEnvelope, elements: Elements) -> Outcome<MpiStatus> {
+        // A receive of nothing may have no datatype.
+        if envelope.source(self)?.is_none() {
+            return Ok(MpiStatus::of_proc_null());
+        }
         let target = elements.target(self, envelope.communicator)?;
         let Some(operation) = self.receive_operation(envelope, None, Call::Recv)? else {
             return Ok(MpiStatus::of_proc_null());
@@ -231,6 +235,9 @@ impl Process {
         number: u64,
         call: Call,
     ) -> Outcome<ActiveRequest> {
+        if envelope.source(self)?.is_none() {
+            return Ok(ActiveRequest::of_proc_null());
+        }
         let target = elements.target(self, envelope.communicator)?;
         let Some(operation) = self.receive_operation(envelope, Some(number), call)? else {
             return Ok(ActiveRequest::of_proc_null());

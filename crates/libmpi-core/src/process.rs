@@ -15,9 +15,9 @@ use crate::clock;
 use crate::communicator::{CommunicatorTable, MessageSpace};
 use crate::datatype_table::DatatypeTable;
 use crate::error_codes::ErrorCodes;
+use crate::error_handlers;
 use crate::failure::{Failure, Outcome, Reaction};
 use crate::file::FileTable;
-use crate::info::InfoTable;
 use crate::reduction::ReductionTable;
 use crate::request::{ActiveRequest, RequestTable};
 use crate::session::SessionTable;
@@ -52,7 +52,6 @@ pub(crate) struct Process {
     /// By handle of a persistent request.
     pub starters: HashMap<c_int, Starter>,
     pub attributes: AttributeKeys,
-    pub infos: InfoTable,
     pub sessions: SessionTable,
     pub windows: WindowTable,
     pub files: FileTable,
@@ -147,7 +146,6 @@ pub(crate) fn initialize() -> Outcome<()> {
         requests: RequestTable::default(),
         starters: HashMap::new(),
         attributes: AttributeKeys::new(ranks),
-        infos: InfoTable::default(),
         sessions: SessionTable::default(),
         windows: WindowTable::default(),
         files: FileTable::default(),
@@ -201,10 +199,10 @@ impl Process {
     /// What the error handler of a communicator, window or file does.
     pub fn reaction(&self, handle: c_int) -> Reaction {
         if abi::is_file(handle) {
-            return self.communicators.reaction_of(self.files.error_handler(handle));
+            return error_handlers::reaction_of(self.files.error_handler(handle));
         }
         match self.windows.get(handle) {
-            Ok(window) => self.communicators.reaction_of(window.error_handler),
+            Ok(window) => error_handlers::reaction_of(window.error_handler),
             Err(_) if is_window(handle) => self.communicators.reaction(abi::COMM_SELF),
             Err(_) => self.communicators.reaction(handle),
         }

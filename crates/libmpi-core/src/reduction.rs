@@ -306,6 +306,6 @@ fn combine(reduction: Reduction, basic: Basic, later: &mut [u8], earlier: &[u8])
         Basic::Long => long_double::combine_reals(reduction, later, earlier),
         Basic::LongComplex => long_double::combine_complex(reduction, later, earlier),
         Basic::LongIndex => long_double::combine_located(reduction, later, earlier),
-        Basic::Opaque => None,
+        Basic::Opaque | Basic::LowerMarker | Basic::UpperMarker => None,
     }
 }

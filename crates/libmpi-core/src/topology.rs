@@ -157,33 +157,74 @@ pub(crate) fn share_among_dimensions(ranks: c_int, dimensions: &mut [c_int]) -> 
 }
 
 /// Lengths with a product, in falling order, of which the difference between the first and the last is the least, and
-/// then the first one.
+/// then the first one the greatest, and the others the least, as MPICH has them.
 fn balanced(product: c_int, dimensions: usize) -> Vec<c_int> {
-    fn search(rest: c_int, most: c_int, left: usize, chosen: &mut Vec<c_int>, best: &mut Vec<c_int>) {
-        if left == 0 {
-            let span = |lengths: &[c_int]| match lengths {
-                [first, .., last] => first - last,
-                _ => 0,
-            };
-            if rest == 1 && (best.is_empty() || span(chosen) < span(best)) {
-                best.clone_from(chosen);
-            }
-            return;
-        }
-        let factors = (1..=rest.min(most)).rev().filter(|factor| rest % factor == 0);
-        for factor in factors {
-            // The lengths that follow are not greater.
-            if (factor as f64).powi(left as i32) < f64::from(rest) {
-                break;
-            }
-            chosen.push(factor);
-            search(rest / factor, factor, left - 1, chosen, best);
-            chosen.pop();
+    fn span(lengths: &[c_int]) -> c_int {
+        match lengths {
+            [first, .., last] => first - last,
+            _ => 0,
         }
     }
-    let mut best = Vec::new();
-    search(product, product, dimensions, &mut Vec::new(), &mut best);
-    best
+
+    struct Search {
+        /// Of the product, in rising order.
+        divisors: Vec<c_int>,
+        chosen: Vec<c_int>,
+        best: Vec<c_int>,
+    }
+
+    impl Search {
+        fn choose(&mut self, rest: c_int, left: usize) {
+            if left == 0 {
+                let is_better = match self.best.first() {
+                    None => true,
+                    Some(first) => (span(&self.chosen), -self.chosen[0]) < (span(&self.best), -*first),
+                };
+                if rest == 1 && is_better {
+                    self.best.clone_from(&self.chosen);
+                }
+                return;
+            }
+            let most = self.chosen.last().copied().unwrap_or(rest).min(rest);
+            // Lengths that are less cannot be nearer to the first one than those of the best.
+            let least = match (self.chosen.first(), self.best.is_empty()) {
+                (Some(first), false) => (first - span(&self.best)).max(1),
+                _ => 1,
+            };
+            let power = |length: c_int| f64::from(length).powi(left as i32);
+            if power(least) > f64::from(rest) {
+                return;
+            }
+            // The lengths that follow are not greater.
+            let fits = |length: &c_int| rest % length == 0 && power(*length) >= f64::from(rest);
+            let from = self.divisors.partition_point(|divisor| *divisor < least);
+            let to = self.divisors.partition_point(|divisor| *divisor <= most);
+            // The least lengths come first: those near to the root mostly are the best ones and rule out most others.
+            let lengths: Vec<c_int> = self.divisors[from..to.max(from)]
+                .iter()
+                .copied()
+                .filter(fits)
+                .collect();
+            for length in lengths {
+                self.chosen.push(length);
+                self.choose(rest / length, left - 1);
+                self.chosen.pop();
+            }
+        }
+    }
+
+    let root = (1..).take_while(|divisor| i64::from(*divisor) * i64::from(*divisor) <= i64::from(product));
+    let small: Vec<c_int> = root.filter(|divisor| product % divisor == 0).collect();
+    let great = small.iter().rev().map(|divisor| product / divisor);
+    let mut divisors: Vec<c_int> = small.iter().copied().chain(great).collect();
+    divisors.dedup();
+    let mut search = Search {
+        divisors,
+        chosen: Vec::new(),
+        best: Vec::new(),
+    };
+    search.choose(product, dimensions);
+    search.best
 }
 
 /// Checks the neighbours that a program gives for a graph.

@@ -41,7 +41,7 @@ macro_rules! collective_forms {
 
         $crate::functions::defined! {
             $persistent $suffix ($($argument: $type,)* info: std::ffi::c_int, request: *mut std::ffi::c_int) {
-                $crate::process::with(|p| p.infos.hints(info).map(|_| ()))?;
+                $crate::info::table().hints(info)?;
                 $crate::functions::put(request, $crate::collective::persistent($communicator, |$process| $body)?)
             }
         }

@@ -10,7 +10,9 @@ use crate::attribute_calls::{self, AttributeOwner};
 use crate::callbacks::ErrorHandler;
 use crate::communicator::translate;
 use crate::error;
+use crate::error_handlers;
 use crate::failure::{Failure, Outcome};
+use crate::info;
 use crate::process::{self, Process};
 use crate::request::ActiveRequest;
 
@@ -20,8 +22,11 @@ fn duplicate(communicator: c_int, info: Option<c_int>) -> Outcome<c_int> {
     let made = made
         .map_err(|failure| failure.on(communicator))?
         .ok_or_else(|| Failure::new(class::INTERN, "a duplicate without this rank"))?;
-    finish_duplicate(communicator, made, info)?;
-    Ok(made)
+    let finished = finish_duplicate(communicator, made, info);
+    if finished.is_err() {
+        process::with(|p| p.communicators.remove(made))?;
+    }
+    finished.map(|()| made)
 }
 
 /// A duplicate has the topology and the attributes, and the hints unless others are given.
@@ -30,7 +35,7 @@ fn finish_duplicate(communicator: c_int, made: c_int, info: Option<c_int>) -> Ou
         let from = p.communicators.get(communicator)?;
         let (topology, hints) = (from.topology.clone(), from.hints.clone());
         let hints = match info {
-            Some(info) => p.infos.hints(info)?,
+            Some(info) => info::table().hints(info)?,
             None => hints,
         };
         let made = p.communicators.get_mut(made)?;
@@ -113,10 +118,12 @@ functions! {
     }
 
     fn MPI_Comm_dup(communicator: c_int, made: *mut c_int) {
+        put(made, abi::COMM_NULL)?;
         put(made, duplicate(communicator, None)?)
     }
 
     fn MPI_Comm_dup_with_info(communicator: c_int, info: c_int, made: *mut c_int) {
+        put(made, abi::COMM_NULL)?;
         put(made, duplicate(communicator, Some(info))?)
     }
 
@@ -157,7 +164,7 @@ functions! {
     }
 
     fn MPI_Comm_split_type(communicator: c_int, kind: c_int, key: c_int, info: c_int, made: *mut c_int) {
-        let wanted = process::with(|p| p.infos.hints(info))?;
+        let wanted = info::table().hints(info)?;
         let wants_memory = wanted.iter().any(|(key, value)| key == RESOURCE && value == SHARED_MEMORY);
         let color = match kind {
             abi::COMM_TYPE_SHARED => process::with(|p| Ok(Some(p.end.host() as c_int)))?,
@@ -187,7 +194,7 @@ functions! {
     ) {
         let tag = tag_of(&text_of(tag));
         put(made, process::with(|p| {
-            p.communicators.check_handler(handler)?;
+            error_handlers::check_handler(handler)?;
             let members = world_ranks(p, group)?;
             let made = match members.is_empty() {
                 true => return Ok(abi::COMM_NULL),
@@ -204,7 +211,7 @@ functions! {
     ) {
         let tag = tag_of(&text_of(tag));
         put(made, process::with(|p| {
-            p.communicators.check_handler(handler)?;
+            error_handlers::check_handler(handler)?;
             let members = world_ranks(p, local)?;
             // Only the leader knows the other group.
             let is_leader = members.get(leader as usize) == Some(&(p.communicators.own() as usize));
@@ -263,12 +270,12 @@ functions! {
     }
 
     fn MPI_Comm_create_errhandler(function: ErrorHandler, handler: *mut c_int) {
-        put(handler, process::with(|p| Ok(p.communicators.add_handler(function)))?)
+        put(handler, error_handlers::add_handler(function))
     }
 
     fn MPI_Comm_set_errhandler(communicator: c_int, handler: c_int) {
         process::with(|p| {
-            p.communicators.check_handler(handler)?;
+            error_handlers::check_handler(handler)?;
             p.communicators.get_mut(communicator)?.error_handler = handler;
             Ok(())
         })
@@ -287,7 +294,7 @@ functions! {
     }
 
     fn MPI_Errhandler_free(handler: *mut c_int) {
-        process::with(|p| p.communicators.check_handler(*handler))?;
+        error_handlers::check_handler(*handler)?;
         put(handler, abi::ERRHANDLER_NULL)
     }
 }

@@ -151,10 +151,13 @@ counted_functions! {
                 Ok((place.wide() as isize, count_of(*length)?, &**p.datatypes.get(*from)?))
             });
             let parts = parts.collect::<Outcome<Vec<_>>>()?;
-            // The extent is rounded up to the alignment of the strictest part, as of a structure of C.
+            // The extent is rounded up to the alignment of the strictest part, as of a structure of C, but not where
+            // the program has said where it ends.
             let mut made = Datatype::of_parts(&parts);
-            let alignment = parts.iter().map(|(_, _, from)| from.alignment()).max().unwrap_or(1);
-            made.extent = (made.extent + alignment - 1) / alignment * alignment;
+            if !made.markers.upper {
+                let alignment = parts.iter().map(|(_, _, from)| from.alignment()).max().unwrap_or(1);
+                made.extent = (made.extent + alignment - 1) / alignment * alignment;
+            }
             add(p, made, recipe, from)
         })?)
     }
@@ -219,7 +222,7 @@ fn fortran_type(recipe: DatatypeRecipe, like: Option<c_int>) -> Outcome<c_int> {
             return Ok(*known);
         }
         let from = p.datatypes.get(like)?;
-        let mut made = from.resized(from.lower_bound, from.extent);
+        let mut made = Datatype::clone(from);
         made.recipe = Some(Box::new(recipe));
         let handle = p.datatypes.add(Rc::new(made));
         p.datatypes.entry_mut(handle)?.is_permanent = true;
@@ -241,6 +244,9 @@ fn real_class(digits: c_int, range: c_int) -> Option<usize> {
 
 const REALS: [c_int; 3] = [0x4c00_0427, 0x4c00_0829, 0x4c00_102b];
 const COMPLEXES: [c_int; 3] = [0x4c00_0828, 0x4c00_102a, 0x4c00_202c];
+/// Of half precision, which no number of digits chooses.
+const REAL2: c_int = 0x4c00_0226;
+const COMPLEX4: c_int = 0x4c00_042e;
 const INTEGERS: [(c_int, c_int); 5] = [
     (2, 0x4c00_012d),
     (4, 0x4c00_022f),
@@ -266,7 +272,7 @@ const TYPECLASS_LOGICAL: c_int = 4;
 functions! {
     fn MPI_Type_dup(from: c_int, made: *mut c_int) {
         let recipe = recipe!(DUP: &[0; 0] as &[c_int]);
-        let handle = derive(from, recipe, |from| Ok(from.resized(from.lower_bound, from.extent)))?;
+        let handle = derive(from, recipe, |from| Ok(from.clone()))?;
         let (old, new) = (AttributeOwner::Datatype(from), AttributeOwner::Datatype(handle));
         if let Err(failure) = attribute_calls::copy_attributes(old, new) {
             put(made, abi::DATATYPE_NULL)?;
@@ -309,8 +315,10 @@ functions! {
     fn MPI_Type_match_size(kind: c_int, size: c_int, datatype: *mut c_int) {
         let position = |sizes: &[c_int]| sizes.iter().position(|own| *own == size);
         let found = match kind {
+            1 if size == 2 => Some(REAL2),
             1 => position(&[4, 8, 16]).map(|class| REALS[class]),
             2 => position(&[1, 2, 4, 8, 16]).map(|class| INTEGERS[class].1),
+            3 if size == 4 => Some(COMPLEX4),
             3 => position(&[8, 16, 32]).map(|class| COMPLEXES[class]),
             TYPECLASS_LOGICAL => position(&[1, 2, 4, 8, 16]).map(|class| LOGICALS[class]),
             _ => return Err(Failure::new(class::ARG, format!("{kind} as the kind of a type"))),

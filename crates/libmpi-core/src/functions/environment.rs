@@ -8,6 +8,7 @@ use crate::abi::{self, class};
 use crate::attribute_calls::{self, AttributeOwner};
 use crate::error;
 use crate::failure::Failure;
+use crate::info;
 use crate::process;
 
 /// Version of MPI whose functions there are.
@@ -77,7 +78,7 @@ functions! {
     fn MPI_Abi_get_info(info: *mut c_int) {
         let sizes = ["mpi_aint_size", "mpi_count_size", "mpi_offset_size"];
         let entries = sizes.map(|key| (key.to_string(), size_of::<isize>().to_string()));
-        put(info, process::with(|p| Ok(p.infos.add(entries.into())))?)
+        put(info, info::table().add(entries.into()))
     }
 
     // It would tell about a library of Fortran, which there is not.

@@ -8,8 +8,10 @@ use super::{counted_functions, functions, put, put_count, put_text, text_of};
 use crate::abi::{self, FilePointer, class, file_handle, file_pointer};
 use crate::callbacks::ErrorHandler;
 use crate::error;
+use crate::error_handlers;
 use crate::failure::{Failure, Outcome};
 use crate::file::{self, OpenFile, SeekOrigin};
+use crate::info;
 use crate::info::set_entry;
 use crate::process::{self, Process};
 
@@ -75,8 +77,8 @@ functions! {
 
     fn MPI_File_delete(name: *const c_char, info: c_int) {
         let path = path_of(name)?;
-        with(abi::FILE_NULL, |p| {
-            p.infos.hints(info)?;
+        with(abi::FILE_NULL, |_| {
+            info::table().hints(info)?;
             file::delete(&path)
         })
     }
@@ -115,7 +117,7 @@ functions! {
     fn MPI_File_set_info(file: FilePointer, info: c_int) {
         let handle = file_handle(file);
         with(handle, |p| {
-            let hints = p.infos.hints(info)?;
+            let hints = info::table().hints(info)?;
             let own = &mut p.files.get_mut(handle)?.hints;
             hints.iter().for_each(|(key, value)| set_entry(own, key, value));
             Ok(())
@@ -124,7 +126,7 @@ functions! {
 
     fn MPI_File_get_info(file: FilePointer, info: *mut c_int) {
         let hints = with_file(file, |own| Ok(own.hints.clone()))?;
-        put(info, process::with(|p| Ok(p.infos.add(hints)))?)
+        put(info, info::table().add(hints))
     }
 
     fn MPI_File_set_view(
@@ -185,13 +187,13 @@ functions! {
     }
 
     fn MPI_File_create_errhandler(function: ErrorHandler, handler: *mut c_int) {
-        put(handler, process::with(|p| Ok(p.communicators.add_handler(function)))?)
+        put(handler, error_handlers::add_handler(function))
     }
 
     fn MPI_File_set_errhandler(file: FilePointer, handler: c_int) {
         let handle = file_handle(file);
         with(handle, |p| {
-            p.communicators.check_handler(handler)?;
+            error_handlers::check_handler(handler)?;
             p.files.set_error_handler(handle, handler)
         })
     }

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int};
 use super::{functions, put, put_text, text_of};
 use crate::abi::{self, class};
 use crate::failure::{Failure, Outcome};
-use crate::info::set_entry;
+use crate::info::{self, set_entry};
 use crate::process;
 
 /// A key of the program.
@@ -22,8 +22,8 @@ unsafe fn key_of(key: *const c_char) -> Outcome<String> {
 }
 
 fn value_of(info: c_int, key: &str) -> Outcome<Option<String>> {
-    process::with(|p| {
-        let entries = p.infos.get(info)?;
+    info::with(|infos| {
+        let entries = infos.get(info)?;
         Ok(entries
             .iter()
             .find(|(own, _)| own == key)
@@ -33,22 +33,22 @@ fn value_of(info: c_int, key: &str) -> Outcome<Option<String>> {
 
 functions! {
     fn MPI_Info_create(info: *mut c_int) {
-        put(info, process::with(|p| Ok(p.infos.add(Vec::new())))?)
+        put(info, info::with(|infos| Ok(infos.add(Vec::new())))?)
     }
 
     fn MPI_Info_create_env(_count: c_int, _arguments: *mut *mut c_char, info: *mut c_int) {
-        put(info, process::with(|p| Ok(p.infos.add(Vec::new())))?)
+        put(info, info::with(|infos| Ok(infos.add(Vec::new())))?)
     }
 
     fn MPI_Info_dup(info: c_int, made: *mut c_int) {
-        put(made, process::with(|p| {
-            let entries = p.infos.get(info)?.clone();
-            Ok(p.infos.add(entries))
+        put(made, info::with(|infos| {
+            let entries = infos.get(info)?.clone();
+            Ok(infos.add(entries))
         })?)
     }
 
     fn MPI_Info_free(info: *mut c_int) {
-        process::with(|p| p.infos.remove(*info))?;
+        info::with(|infos| infos.remove(*info))?;
         put(info, abi::INFO_NULL)
     }
 
@@ -57,16 +57,16 @@ functions! {
         if value.is_empty() || value.len() > abi::MAX_INFO_VALUE {
             return Err(Failure::new(class::INFO_VALUE, format!("a value of {} bytes", value.len())));
         }
-        process::with(|p| {
-            set_entry(p.infos.get_mut(info)?, &key, &value);
+        info::with(|infos| {
+            set_entry(infos.get_mut(info)?, &key, &value);
             Ok(())
         })
     }
 
     fn MPI_Info_delete(info: c_int, key: *const c_char) {
         let key = key_of(key)?;
-        process::with(|p| {
-            let entries = p.infos.get_mut(info)?;
+        info::with(|infos| {
+            let entries = infos.get_mut(info)?;
             let before = entries.len();
             entries.retain(|(own, _)| *own != key);
             match entries.len() < before {
@@ -77,12 +77,12 @@ functions! {
     }
 
     fn MPI_Info_get_nkeys(info: c_int, keys: *mut c_int) {
-        put(keys, process::with(|p| Ok(p.infos.get(info)?.len()))? as c_int)
+        put(keys, info::with(|infos| Ok(infos.get(info)?.len()))? as c_int)
     }
 
     fn MPI_Info_get_nthkey(info: c_int, index: c_int, key: *mut c_char) {
-        let own = process::with(|p| {
-            let entries = p.infos.get(info)?;
+        let own = info::with(|infos| {
+            let entries = infos.get(info)?;
             let entry = usize::try_from(index).ok().and_then(|index| entries.get(index));
             entry.map(|(key, _)| key.clone()).ok_or_else(|| {
                 Failure::new(class::ARG, format!("key {index} of {}", entries.len()))
@@ -129,7 +129,7 @@ functions! {
 
     fn MPI_Comm_set_info(communicator: c_int, info: c_int) {
         process::with(|p| {
-            let hints = p.infos.hints(info)?;
+            let hints = info::table().hints(info)?;
             let own = &mut p.communicators.get_mut(communicator)?.hints;
             hints.iter().for_each(|(key, value)| set_entry(own, key, value));
             Ok(())
@@ -139,12 +139,12 @@ functions! {
     fn MPI_Comm_get_info(communicator: c_int, info: *mut c_int) {
         put(info, process::with(|p| {
             let hints = p.communicators.get(communicator)?.hints.clone();
-            Ok(p.infos.add(hints))
+            Ok(info::table().add(hints))
         })?)
     }
 
     // There is nothing to say about the hardware that a network simulates.
     fn MPI_Get_hw_resource_info(info: *mut c_int) {
-        put(info, process::with(|p| Ok(p.infos.add(Vec::new())))?)
+        put(info, info::with(|infos| Ok(infos.add(Vec::new())))?)
     }
 }

@@ -20,6 +20,7 @@ mod packing;
 mod partitioned;
 mod point_to_point;
 mod reductions;
+mod removed;
 mod requests;
 mod sessions;
 mod statuses;

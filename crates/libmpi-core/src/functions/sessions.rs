@@ -6,7 +6,9 @@ use std::ffi::{c_char, c_int, c_void};
 use super::{CountArgument, counted_functions, functions, put, put_count, put_text, text_of};
 use crate::abi::{self, MpiStatus, class};
 use crate::callbacks::ErrorHandler;
+use crate::error_handlers;
 use crate::failure::{Failure, Outcome, Reaction};
+use crate::info;
 use crate::process::{self, Process};
 use crate::request::ActiveRequest;
 use crate::session::Session;
@@ -39,8 +41,8 @@ functions! {
             process::finalize_at_exit();
         }
         put(session, process::with(|p| {
-            p.communicators.check_handler(handler)?;
-            let hints = p.infos.hints(info)?;
+            error_handlers::check_handler(handler)?;
+            let hints = info::table().hints(info)?;
             Ok(p.sessions.add(Session { error_handler: handler, hints, send_buffer: None }))
         })?)
     }
@@ -53,7 +55,7 @@ functions! {
     fn MPI_Session_get_info(session: c_int, info: *mut c_int) {
         put(info, process::with(|p| {
             let hints = p.sessions.get(session)?.hints.clone();
-            Ok(p.infos.add(hints))
+            Ok(info::table().add(hints))
         })?)
     }
 
@@ -79,7 +81,7 @@ functions! {
     fn MPI_Session_get_pset_info(session: c_int, name: *const c_char, info: *mut c_int) {
         put(info, process::with(|p| {
             let members = set_of(p, session, name)?;
-            Ok(p.infos.add(vec![("mpi_size".into(), members.len().to_string())]))
+            Ok(info::table().add(vec![("mpi_size".into(), members.len().to_string())]))
         })?)
     }
 
@@ -91,7 +93,7 @@ functions! {
     }
 
     fn MPI_Session_create_errhandler(function: ErrorHandler, handler: *mut c_int) {
-        put(handler, process::with(|p| Ok(p.communicators.add_handler(function)))?)
+        put(handler, error_handlers::add_handler(function))
     }
 
     fn MPI_Session_get_errhandler(session: c_int, handler: *mut c_int) {
@@ -100,7 +102,7 @@ functions! {
 
     fn MPI_Session_set_errhandler(session: c_int, handler: c_int) {
         process::with(|p| {
-            p.communicators.check_handler(handler)?;
+            error_handlers::check_handler(handler)?;
             p.sessions.get_mut(session)?.error_handler = handler;
             Ok(())
         })
@@ -109,7 +111,7 @@ functions! {
     fn MPI_Session_call_errhandler(session: c_int, code: c_int) {
         let reaction = process::with(|p| {
             let handler = p.sessions.get(session)?.error_handler;
-            Ok(p.communicators.reaction_of(handler))
+            Ok(error_handlers::reaction_of(handler))
         })?;
         match reaction {
             Reaction::Return => Ok(()),

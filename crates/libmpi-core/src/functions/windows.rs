@@ -9,7 +9,9 @@ use crate::abi::{self, class};
 use crate::attribute_calls::{self, AttributeOwner};
 use crate::callbacks::ErrorHandler;
 use crate::error;
+use crate::error_handlers;
 use crate::failure::{Failure, Outcome};
+use crate::info;
 use crate::info::set_entry;
 use crate::process;
 use crate::request::Found;
@@ -33,7 +35,7 @@ fn make(
 ) -> Outcome<(c_int, *mut c_void)> {
     let made = process::with(|p| {
         p.communicators.get(communicator)?;
-        let hints = p.infos.hints(info)?;
+        let hints = info::table().hints(info)?;
         let bytes = usize::try_from(size).map_err(|_| Failure::new(class::SIZE, size.to_string()))?;
         let unit = usize::try_from(unit).ok().filter(|unit| *unit > 0);
         let unit =
@@ -272,7 +274,7 @@ functions! {
     }
 
     fn MPI_Win_set_info(window: c_int, info: c_int) {
-        let hints = process::with(|p| p.infos.hints(info))?;
+        let hints = info::table().hints(info)?;
         with_window(window, |own| {
             hints.iter().for_each(|(key, value)| set_entry(&mut own.hints, key, value));
             Ok(())
@@ -281,11 +283,11 @@ functions! {
 
     fn MPI_Win_get_info(window: c_int, info: *mut c_int) {
         let hints = with_window(window, |own| Ok(own.hints.clone()))?;
-        put(info, process::with(|p| Ok(p.infos.add(hints)))?)
+        put(info, info::table().add(hints))
     }
 
     fn MPI_Win_create_errhandler(function: ErrorHandler, handler: *mut c_int) {
-        put(handler, process::with(|p| Ok(p.communicators.add_handler(function)))?)
+        put(handler, error_handlers::add_handler(function))
     }
 
     fn MPI_Win_get_errhandler(window: c_int, handler: *mut c_int) {
@@ -293,7 +295,7 @@ functions! {
     }
 
     fn MPI_Win_set_errhandler(window: c_int, handler: c_int) {
-        process::with(|p| p.communicators.check_handler(handler))?;
+        error_handlers::check_handler(handler)?;
         with_window(window, |own| {
             own.error_handler = handler;
             Ok(())

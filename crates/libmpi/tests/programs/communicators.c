@@ -185,9 +185,98 @@ static void attributes_and_errors(void)
     MPI_Pcontrol(1, "any", 2.0);
 }
 
+static int handled;
+
+static void count_error(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm, (void)code;
+    handled++;
+}
+
+static int fails_to_copy(MPI_Comm comm, int key, void *extra, void *value, void *copy, int *flag)
+{
+    (void)comm, (void)key, (void)extra, (void)value, (void)copy;
+    *flag = 1;
+    return MPI_ERR_OTHER;
+}
+
+static int frees_its_key(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm, (void)extra;
+    MPI_Comm_free_keyval(&key);
+    ++*(int *)value;
+    return MPI_SUCCESS;
+}
+
+/* Functions that MPI 3.0 has removed, and that no header declares. */
+int MPI_Errhandler_create(MPI_Comm_errhandler_function *, MPI_Errhandler *);
+int MPI_Errhandler_get(MPI_Comm, MPI_Errhandler *);
+int MPI_Errhandler_set(MPI_Comm, MPI_Errhandler);
+
+static void keys_and_handlers(void)
+{
+    int key, kept, deletions = 0;
+    MPI_Comm copy, none = MPI_COMM_WORLD;
+    MPI_Errhandler handler, got;
+
+    /* A freed key serves the attributes that are set, and can be freed again. */
+    MPI_Comm_dup(MPI_COMM_SELF, &copy);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, frees_its_key, &key, NULL);
+    kept = key;
+    MPI_Comm_set_attr(copy, key, &deletions);
+    MPI_Comm_set_attr(MPI_COMM_SELF, key, &deletions);
+    MPI_Comm_free_keyval(&key);
+    MPI_Comm_free(&copy);
+    MPI_Comm_delete_attr(MPI_COMM_SELF, kept);
+    CHECK(deletions == 2);
+
+    /* A duplicate that fails is none. */
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Errhandler_create(count_error, &handler);
+    MPI_Errhandler_set(copy, handler);
+    MPI_Errhandler_get(copy, &got);
+    CHECK(got == handler);
+    MPI_Comm_create_keyval(fails_to_copy, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    MPI_Comm_set_attr(copy, key, NULL);
+    CHECK(MPI_Comm_dup(copy, &none) != MPI_SUCCESS && none == MPI_COMM_NULL && handled == 1);
+    MPI_Comm_free(&copy);
+
+    /* An error of no communicator goes to the world's handler, as in MPI 3, until MPI_COMM_SELF has one. */
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    CHECK(MPI_Type_free_keyval(&kept) == MPI_SUCCESS);
+    kept = MPI_KEYVAL_INVALID;
+    CHECK(MPI_Type_free_keyval(&kept) != MPI_SUCCESS && handled == 2);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    CHECK(MPI_Type_free_keyval(&kept) != MPI_SUCCESS && handled == 2);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+/* A value of an info object that was made before MPI_Init. */
+static void check_early(MPI_Info info)
+{
+    char value[8];
+    int length = sizeof value, flag;
+
+    MPI_Info_get_string(info, "made", &length, value, &flag);
+    CHECK(flag && !strcmp(value, "early"));
+}
+
 int main(int argc, char **argv)
 {
+    MPI_Info early;
+    MPI_Errhandler handler;
+
+    MPI_Info_create(&early);
+    MPI_Info_set(early, "made", "early");
+    MPI_Comm_create_errhandler(count_error, &handler);
     MPI_Init(&argc, &argv);
+    check_early(early);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_OTHER);
+    CHECK(handled == 1);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    handled = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     groups();
@@ -195,6 +284,9 @@ int main(int argc, char **argv)
     two_groups();
     hints();
     attributes_and_errors();
+    keys_and_handlers();
     MPI_Finalize();
+    check_early(early);
+    MPI_Info_free(&early);
     return wrong;
 }

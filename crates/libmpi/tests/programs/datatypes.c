@@ -187,6 +187,69 @@ static void recipes(void)
     CHECK(type == MPI_DATATYPE_NULL);
 }
 
+/* Functions that MPI 3.0 has removed, and that no header declares. */
+int MPI_Address(void *, MPI_Aint *);
+int MPI_Type_extent(MPI_Datatype, MPI_Aint *);
+int MPI_Type_hindexed(int, int *, MPI_Aint *, MPI_Datatype, MPI_Datatype *);
+int MPI_Type_hvector(int, int, MPI_Aint, MPI_Datatype, MPI_Datatype *);
+int MPI_Type_lb(MPI_Datatype, MPI_Aint *);
+int MPI_Type_struct(int, int *, MPI_Aint *, MPI_Datatype *, MPI_Datatype *);
+int MPI_Type_ub(MPI_Datatype, MPI_Aint *);
+
+/* Bounds that the program has given decide those of what is made of the type. */
+static void bounds(void)
+{
+    int lengths[2] = {1, 1}, size;
+    MPI_Aint places[2] = {8, 100}, lower, extent, upper, address;
+    MPI_Datatype parts[2], type, copy;
+
+    MPI_Type_create_resized(MPI_INT, -4, 20, &parts[0]);
+    MPI_Type_dup(parts[0], &copy);
+    for (int i = 0; i < 2; i++) {
+        parts[1] = MPI_DOUBLE;
+        MPI_Type_struct(2, lengths, places, parts, &type);
+        MPI_Type_get_extent(type, &lower, &extent);
+        CHECK(lower == 4 && extent == 20);
+        MPI_Type_get_true_extent(type, &lower, &extent);
+        CHECK(lower == 8 && extent == 100);
+        MPI_Type_free(&type);
+        MPI_Type_free(&parts[0]);
+        parts[0] = copy;
+    }
+    parts[0] = MPI_INT;
+#ifdef MPI_LB
+    int three[3] = {1, 1, 1};
+    MPI_Aint at[3] = {-3, 0, 21};
+    MPI_Datatype marked[3] = {MPI_LB, MPI_INT, MPI_UB};
+    MPI_Type_struct(3, three, at, marked, &type);
+    MPI_Type_lb(type, &lower);
+    MPI_Type_ub(type, &upper);
+    MPI_Type_extent(type, &extent);
+    CHECK(lower == -3 && upper == 21 && extent == 24);
+    MPI_Type_size(type, &size);
+    CHECK(size == 4);
+    MPI_Type_free(&type);
+#endif
+    MPI_Type_hindexed(2, lengths, places, MPI_INT, &type);
+    MPI_Type_lb(type, &lower);
+    MPI_Type_ub(type, &upper);
+    CHECK(lower == 8 && upper == 104);
+    MPI_Type_free(&type);
+    MPI_Type_hvector(3, 1, 12, MPI_INT, &type);
+    MPI_Type_extent(type, &extent);
+    CHECK(extent == 28);
+    MPI_Type_free(&type);
+    MPI_Address(&size, &address);
+    CHECK(address == (MPI_Aint)&size);
+
+    MPI_Type_match_size(MPI_TYPECLASS_REAL, 2, &type);
+    MPI_Type_size(type, &size);
+    CHECK(size == 2);
+    MPI_Type_match_size(MPI_TYPECLASS_COMPLEX, 4, &type);
+    MPI_Type_size(type, &size);
+    CHECK(size == 4);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -195,6 +258,7 @@ int main(int argc, char **argv)
     structures();
     external();
     recipes();
+    bounds();
     MPI_Finalize();
     return wrong;
 }

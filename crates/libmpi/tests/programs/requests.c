@@ -167,6 +167,19 @@ static void generalized(void)
     CHECK(other == rank && statuses[1].MPI_SOURCE == rank && all[0] == MPI_REQUEST_NULL);
 }
 
+/* A receive from nobody needs no datatype. */
+static void from_nobody(void)
+{
+    MPI_Status status;
+    MPI_Request request;
+
+    MPI_Recv(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &status);
+    CHECK(status.MPI_SOURCE == MPI_PROC_NULL);
+    MPI_Irecv(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, &status);
+    CHECK(status.MPI_SOURCE == MPI_PROC_NULL);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -176,6 +189,7 @@ int main(int argc, char **argv)
     probes();
     too_long();
     generalized();
+    from_nobody();
     MPI_Finalize();
     return wrong;
 }

@@ -81,6 +81,26 @@ static void graphs(void)
     free(ends), free(edges);
 }
 
+/* Many factors in many dimensions, which take no time to share. */
+static void balanced(void)
+{
+    int lengths[10] = {0}, product = 1;
+
+    MPI_Dims_create(1 << 20, 10, lengths);
+    for (int i = 0; i < 10; i++)
+        CHECK(lengths[i] == 4);
+    memset(lengths, 0, sizeof lengths);
+    MPI_Dims_create(1441440, 8, lengths);
+    for (int i = 0; i < 8; i++) {
+        product *= lengths[i];
+        CHECK(i == 0 || lengths[i] <= lengths[i - 1]);
+    }
+    CHECK(product == 1441440 && lengths[0] - lengths[7] == 10);
+    memset(lengths, 0, sizeof lengths);
+    MPI_Dims_create(60, 2, lengths);
+    CHECK(lengths[0] == 10 && lengths[1] == 6);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -88,6 +108,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     grids();
     graphs();
+    balanced();
     MPI_Finalize();
     return wrong;
 }
