@@ -350,7 +350,8 @@ impl Section {
         Ok(())
     }
 
-    /// The value of `key`; `None` if it is not given.
+    /// The value of `key`; `None` if it is not given. To accept one type or another, read a [`Setting`] of both: a
+    /// wrong type is a mistake of the file.
     ///
     /// # Errors
     /// The value is not a `T`.

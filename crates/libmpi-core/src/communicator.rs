@@ -264,8 +264,8 @@ impl CommunicatorTable {
         (1 + self.own).saturating_add(self.given.saturating_mul(self.ranks))
     }
 
-    /// The communicator whose error handler takes what belongs to none: `MPI_COMM_SELF`, or the world where only that has
-    /// another handler than the first one, as programs of MPI 3 set it for this.
+    /// The communicator whose error handler takes what belongs to none: `MPI_COMM_SELF`, or the world where only that
+    /// has another handler than the first one, as programs of MPI 3 set it for this.
     pub fn without_object(&self) -> c_int {
         match self.get(abi::COMM_SELF) {
             Ok(own) if own.error_handler != abi::ERRORS_ARE_FATAL => abi::COMM_SELF,

@@ -139,7 +139,8 @@ pub(crate) struct Datatype {
     pub size: usize,
     pub lower_bound: isize,
     pub extent: isize,
-    /// Whether the program has given the bounds, instead of the data: they then decide the bounds of what is made of it.
+    /// Whether the program has given the bounds, instead of the data: they then decide the bounds of what is made of
+    /// it.
     pub markers: BoundMarkers,
     /// `None` of a predefined one.
     pub recipe: Option<Box<DatatypeRecipe>>,

@@ -304,7 +304,12 @@ fn wrong_classes_are_refused() {
             "",
             "two traffic classes have the name 'bulk'",
         ),
-        (&network, &two.replace("urgent", ""), "", "name: empty"),
+        (
+            &network,
+            &two.replace("urgent", ""),
+            "",
+            "has 0 characters; expected a name of 1 to 200",
+        ),
         (
             &network,
             &class("a", 0, 0),

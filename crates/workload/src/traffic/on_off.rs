@@ -6,7 +6,8 @@
 //! distributed with the mean b (m - g), where m is the mean gap of the load and g the gap within a burst: the
 //! mean over all gaps is then g + b (m - g) / b = m. Both states are memoryless.
 
-use config::{DefaultValue, Duration, Error, Section, Type, parameters};
+use config::{DefaultValue, Duration, Error, Section, Setting, Type, Value, parameters};
+use serde_json::Value as Json;
 
 use super::gap::{LOAD_STEPS, load_steps};
 use super::logarithm::minus_ln;
@@ -35,6 +36,30 @@ struct OnOff {
     on: Option<u64>,
 }
 
+/// The mean length of a burst as it is given.
+enum BurstLength {
+    Messages(u32),
+    Time(Duration),
+}
+
+impl Setting for BurstLength {
+    const EXPECTED: &'static str = "a number of messages, or a time such as \"2 us\"";
+
+    fn read(value: &Value) -> Result<Self, String> {
+        Ok(match value {
+            Value::String(_) => BurstLength::Time(Duration::read(value)?),
+            _ => BurstLength::Messages(u32::read(value)?),
+        })
+    }
+
+    fn show(&self) -> Json {
+        match self {
+            BurstLength::Messages(messages) => messages.show(),
+            BurstLength::Time(time) => time.show(),
+        }
+    }
+}
+
 /// Largest mean length of a burst, so that the silence after it fits the arithmetic.
 const LONGEST_BURST: u32 = 1_000_000;
 
@@ -52,12 +77,7 @@ fn happens(probability: Option<u64>, random: &mut dyn TrafficRandom) -> bool {
 
 impl OnOff {
     fn read(section: &Section, pace: &OfferedLoad) -> Result<OnOff, Error> {
-        // Accepts a number or a time. The error is that of the number.
-        let time = match section.optional::<Duration>("burst") {
-            Ok(Some(time)) => Some(time),
-            _ => None,
-        };
-        let messages: u32 = if time.is_some() { 1 } else { section.get("burst")? };
+        let length: BurstLength = section.get("burst")?;
         let peak: f64 = section.get("peak")?;
         if peak > 1.0 || load_steps(peak).map_err(|e| section.error("peak", e.message))? < pace.load {
             let message = format!("{peak} is out of range; expected at least the load, at most 1");
@@ -73,13 +93,13 @@ impl OnOff {
             )?
         };
         let within_parts = within.parts().max(1);
-        if !(1..=LONGEST_BURST).contains(&messages) {
-            let message = format!("{messages} is out of range; expected 1 to {LONGEST_BURST} messages");
-            return Err(section.error("burst", message));
-        }
-        let burst = match time {
-            None => within_parts * u128::from(messages),
-            Some(time) => u128::from(time.ps) << 32,
+        let burst = match length {
+            BurstLength::Messages(messages @ 1..=LONGEST_BURST) => within_parts * u128::from(messages),
+            BurstLength::Messages(messages) => {
+                let message = format!("{messages} is out of range; expected 1 to {LONGEST_BURST} messages");
+                return Err(section.error("burst", message));
+            }
+            BurstLength::Time(time) => u128::from(time.ps) << 32,
         };
         if burst < within_parts || burst / within_parts > LONGEST_BURST.into() {
             let message = format!(
@@ -244,7 +264,7 @@ mod tests {
         assert!(error("burst = 0", 0.5).contains("expected 1 to 1000000"));
         assert!(error("burst = \"1 ns\"", 0.5).contains("is 0 messages"));
         assert!(error("burst = \"1 s\"", 0.5).contains("is 50000000 messages"));
-        assert!(error("burst = \"5\"", 0.5).contains("burst"));
+        assert!(error("burst = \"5\"", 0.5).contains("5\" has no unit"));
         assert!(error("burst = 1000000", 1e-9).contains("longer than 20 hours"));
     }
 }

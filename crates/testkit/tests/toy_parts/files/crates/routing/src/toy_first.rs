@@ -53,6 +53,11 @@ impl Fixed for ToyFirst {
         Hop::new(port, vc)
     }
 
+    /// The VC counts the hops.
+    fn channel_order(&self, _: RouterId, _: Port, vc: u8) -> Option<u64> {
+        Some(vc.into())
+    }
+
     fn chances(&self, router: RouterId, destination: HostId, state: RouteState, out: &mut Vec<Chance>) {
         out.push((self.port(router, destination).0, state, 1.0));
     }
