@@ -622,6 +622,12 @@ def test_only_what_was_found_is_given_out(served: Served, folders: dict[str, Pat
         ("/data/0/table/links?columns=", 400),
         ("/data/0/table/links?columns=link&from_ps=1", 400),
         ("/data/0/table/links?columns=link&%ff=1", 400),
+        ("/data/0/table/links?columns=link,link", 400),
+        ("/data/0/table/links?columns=link&limit=-5", 400),
+        ("/data/0/table/link_series?columns=link&from_ps=abc", 400),
+        ("/data/0/table/links?columns=link&limit=2&limit=3", 400),
+        ("/data/0/bins?from_ps=1", 400),
+        ("/data/results?results=0,0", 400),
         ("/data/0/table/links?columns=link&limit=2", 200),
         ("/data/0/bins", 200),
     ]:
@@ -641,6 +647,9 @@ def test_only_pages_of_its_own_are_answered(served: Served) -> None:
         status, body = served.ask("/data/results", host=host)
         assert status == 421, host
         assert b"summary" not in body
+    for site, status in [("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)]:
+        assert served.ask("/data/results", site=site)[0] == status, site
+        assert served.ask("/", site=site)[0] == 200, "links lead to the page"
     for method in ["POST", "PUT", "DELETE", "HEAD", "OPTIONS"]:
         assert served.ask("/", method=method)[0] == 405
     with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:

@@ -26,12 +26,16 @@ class Served:
         self.url = url
         self.port = int(url.rsplit(":", 1)[1].strip("/"))
 
-    def ask(self, path: str, method: str = "GET", host: str | None = None) -> tuple[int, bytes]:
+    def ask(
+        self, path: str, method: str = "GET", host: str | None = None, site: str | None = None
+    ) -> tuple[int, bytes]:
         """Status and body of a raw request."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         connection.putrequest(method, path, skip_host=True)
         if host != "":
             connection.putheader("Host", host or f"127.0.0.1:{self.port}")
+        if site:
+            connection.putheader("Sec-Fetch-Site", site)
         connection.endheaders()
         answer = connection.getresponse()
         return answer.status, answer.read()

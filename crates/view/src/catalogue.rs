@@ -70,15 +70,13 @@ impl Catalogue {
 
     /// Numbers of the results that a page shows: those that it asks for, separated by commas, or all that were named
     /// one by one. `None` if it has to choose first.
-    pub fn chosen(&self, asked: Option<&str>) -> Option<Vec<usize>> {
+    ///
+    /// # Errors
+    /// What it asks for are not numbers, each once.
+    pub fn chosen(&self, asked: Option<&str>) -> Option<Result<Vec<usize>, &'static str>> {
         match (asked, &self.folder) {
-            (Some(asked), _) => Some(
-                asked
-                    .split(',')
-                    .filter_map(|number| number.parse().ok())
-                    .collect(),
-            ),
-            (None, None) => Some((0..self.entries.len()).collect()),
+            (Some(asked), _) => Some(numbers(asked).ok_or("results= has numbers of results, each once")),
+            (None, None) => Some(Ok((0..self.entries.len()).collect())),
             (None, Some(_)) => None,
         }
     }
@@ -99,6 +97,12 @@ impl Catalogue {
         });
         json!({ "folder": folder.display().to_string(), "entries": entries.collect::<Vec<_>>() })
     }
+}
+
+/// Different numbers, separated by commas.
+fn numbers(text: &str) -> Option<Vec<usize>> {
+    let numbers: Option<Vec<usize>> = text.split(',').map(|number| number.parse().ok()).collect();
+    numbers.filter(|all| (1..all.len()).all(|at| !all[..at].contains(&all[at])))
 }
 
 fn is_result(folder: &Path) -> bool {
@@ -147,7 +151,10 @@ mod tests {
         fs::create_dir_all(folder.path().join("empty/deep/er/still")).unwrap();
         let catalogue = Catalogue::open(&[folder.path().into()]).unwrap();
         assert_eq!(catalogue.chosen(None), None, "the page has to choose");
-        assert_eq!(catalogue.chosen(Some("2,0,x")), Some(vec![2, 0]));
+        assert_eq!(catalogue.chosen(Some("2,0")), Some(Ok(vec![2, 0])));
+        for wrong in ["2,0,x", "0,0", "", "-1"] {
+            assert!(catalogue.chosen(Some(wrong)).unwrap().is_err(), "{wrong}");
+        }
         let list = catalogue.list();
         let names: Vec<_> = list["entries"]
             .as_array()

@@ -10,8 +10,10 @@
 
 mod catalogue;
 mod communication;
+mod connection;
 mod folder;
 mod page;
+mod query;
 mod server;
 mod slice;
 mod timeline;

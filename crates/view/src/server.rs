@@ -2,46 +2,38 @@
 //!
 //! Any page in any browser on this machine can send requests to the loopback interface. Requests whose `Host` is not
 //! a name of this server are refused, which stops DNS rebinding. Other pages cannot read answers, because no answer
-//! allows other origins. Only GET is answered.
+//! allows other origins, and they receive no data (`Sec-Fetch-Site`), so that they cannot make the server work. Only
+//! GET is answered. Connections, answers at the same time and the size of an answer are bounded: `connection.rs`.
 //!
 //! The library hyper speaks HTTP, on one thread. Tables are read on other threads, since a file makes its reader wait.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::Bytes;
 use hyper::http::request::Parts;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper::{Method, Request, Response, header};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper::{Method, Response, header};
 use serde_json::json;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::runtime::{self, Runtime};
 use tokio::sync::Notify;
 
 use crate::catalogue::Catalogue;
 use crate::communication::communication;
+use crate::connection::{Answer, BOUNDS, Connections, Requests};
 use crate::folder::{OpenError, ResultFolder};
 use crate::page::asset;
-use crate::slice::{self, ColumnValues, RowFilter, Slice, SliceError, TimeRange};
+use crate::query::Query;
+use crate::slice::{self, ColumnValues, Slice, SliceError};
 use crate::timeline::{self, RankSample};
 use crate::wire;
 
-/// Maximum time until a request is complete. Browsers open connections before they need them.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// Pause after a connection that could not be accepted, for example because no file descriptor is free.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Maximum size of a request in bytes.
-const LONGEST_REQUEST: usize = 16 * 1024;
-/// Maximum number of rows in one answer.
-const MOST_ROWS: usize = 4_000_000;
 
 /// The server cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -62,8 +54,8 @@ pub struct View {
 
 struct ServerState {
     results: Catalogue,
-    /// Accepted values of the header `Host`.
-    hosts: [String; 2],
+    /// Accepted values of the header `Host`. Browsers leave out port 80.
+    hosts: Vec<String>,
 }
 
 /// Stops a running server.
@@ -78,7 +70,7 @@ impl StopSignal {
 }
 
 /// The outcome of a request.
-struct HttpAnswer {
+pub(crate) struct HttpAnswer {
     status: u16,
     kind: &'static str,
     body: Bytes,
@@ -104,7 +96,7 @@ const HEADERS: &[(&str, &str)] = &[
 ];
 
 impl HttpAnswer {
-    fn refused(status: u16, why: impl ToString) -> HttpAnswer {
+    pub fn refused(status: u16, why: impl ToString) -> HttpAnswer {
         HttpAnswer {
             status,
             kind: TEXT,
@@ -112,7 +104,8 @@ impl HttpAnswer {
         }
     }
 
-    fn into_response(self) -> Response<Full<Bytes>> {
+    /// The response. `sent` makes its body.
+    pub fn into_response(self, sent: impl FnOnce(Bytes) -> Answer) -> Response<Answer> {
         let mut response = Response::builder()
             .status(self.status)
             .header(header::CONTENT_TYPE, self.kind);
@@ -120,7 +113,7 @@ impl HttpAnswer {
             response = response.header(*name, *value);
         }
         response
-            .body(Full::new(self.body))
+            .body(sent(self.body))
             .expect("constant headers are valid")
     }
 
@@ -173,33 +166,14 @@ impl View {
 }
 
 async fn accept(listener: TcpListener, shared: Arc<ServerState>) {
+    let mut connections = Connections::new(shared, BOUNDS);
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => drop(tokio::spawn(converse(stream, shared.clone()))),
+            Ok((stream, _)) => connections.converse(stream),
             // Later clients may succeed.
             Err(_) => tokio::time::sleep(PAUSE).await,
         }
     }
-}
-
-/// Answers the requests of a connection.
-async fn converse(stream: TcpStream, shared: Arc<ServerState>) {
-    let service = service_fn(move |request: Request<Incoming>| {
-        let shared = shared.clone();
-        async move {
-            let request = request.into_parts().0;
-            let answer = tokio::task::spawn_blocking(move || shared.answer(&request)).await;
-            let answer = answer.unwrap_or_else(|error| HttpAnswer::refused(500, error));
-            Ok::<_, Infallible>(answer.into_response())
-        }
-    });
-    // The client may disconnect at any time.
-    let _ = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(PATIENCE)
-        .max_buf_size(LONGEST_REQUEST)
-        .serve_connection(TokioIo::new(stream), service)
-        .await;
 }
 
 /// Result folders, ready to be served.
@@ -220,7 +194,11 @@ impl Opened {
         let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, port)));
         let listener = listener.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let hosts = ["127.0.0.1", "localhost"].map(|name| format!("{name}:{}", address.port()));
+        let names = ["127.0.0.1", "localhost"];
+        let mut hosts: Vec<String> = names.map(|name| format!("{name}:{}", address.port())).into();
+        if address.port() == 80 {
+            hosts.extend(names.map(String::from));
+        }
         Ok(View {
             runtime,
             listener,
@@ -234,8 +212,22 @@ impl Opened {
     }
 }
 
-impl ServerState {
-    /// The answer to a request.
+/// Whether the browser says that another page has sent the request. A client that says nothing is no browser of today.
+fn is_foreign(request: &Parts) -> bool {
+    let site = request.headers.get("sec-fetch-site");
+    site.is_some_and(|site| {
+        !["same-origin", "none"]
+            .iter()
+            .any(|own| site.as_bytes() == own.as_bytes())
+    })
+}
+
+impl Requests for ServerState {
+    /// Results, not files of the page, which are in the program.
+    fn is_for_data(&self, request: &Parts) -> bool {
+        request.uri.path().starts_with("/data/")
+    }
+
     fn answer(&self, request: &Parts) -> HttpAnswer {
         let host = request.headers.get(header::HOST);
         let host = host.map(|host| host.as_bytes().to_ascii_lowercase());
@@ -245,11 +237,15 @@ impl ServerState {
             HttpAnswer::refused(421, why)
         } else if request.method != Method::GET {
             HttpAnswer::refused(405, "only GET is answered")
+        } else if self.is_for_data(request) && is_foreign(request) {
+            HttpAnswer::refused(403, "only the page of this server receives data")
         } else {
             self.get(request.uri.path(), request.uri.query().unwrap_or(""))
         }
     }
+}
 
+impl ServerState {
     fn get(&self, path: &str, query: &str) -> HttpAnswer {
         if let Some(asset) = asset(path) {
             return HttpAnswer {
@@ -258,47 +254,52 @@ impl ServerState {
                 body: Bytes::from_static((asset.text)().as_bytes()),
             };
         }
-        let query = Query::read(query);
         let parts: Vec<&str> = path.split('/').skip(1).collect();
-        match parts[..] {
-            ["data", "results"] => self
-                .describe(query.get("results"))
-                .unwrap_or_else(|refused| refused),
-            ["data", "comparison"] => match self.shown(query.get("results")) {
-                Ok(Some(shown)) => HttpAnswer::json(&comparison(&shown)),
-                Ok(None) => HttpAnswer::refused(400, "no results are named"),
-                Err(refused) => refused,
-            },
-            ["data", result, "bins"] => match self.folder(result) {
-                Ok(folder) => HttpAnswer::slice(bins(folder)),
-                Err(refused) => refused,
-            },
-            ["data", result, "verdict"] => match self.folder(result) {
-                Ok(folder) => HttpAnswer::json(&verdict(folder)),
-                Err(refused) => refused,
-            },
-            ["data", result, "table", name] => self.table(result, name, |files, time| {
-                let rows = query.rows(time)?;
-                slice::cut(files, &query.columns(), &rows)
+        let answer = match parts[..] {
+            ["data", "results"] => {
+                Query::read(query, &["results"]).map(|query| self.describe(query.get("results")))
+            }
+            ["data", "comparison"] => {
+                Query::read(query, &["results"]).map(|query| self.compare(query.get("results")))
+            }
+            ["data", result, "bins"] => {
+                Query::nothing(query).map(|()| Ok(HttpAnswer::slice(bins(self.folder(result)?))))
+            }
+            ["data", result, "verdict"] => {
+                Query::nothing(query).map(|()| Ok(HttpAnswer::json(&verdict(self.folder(result)?))))
+            }
+            ["data", result, "table", name] => Query::read_rows(query, &["columns", "limit"]).map(|query| {
+                self.table(result, name, |files, time| {
+                    slice::cut(files, &query.columns()?, &query.rows(time)?)
+                })
             }),
-            ["data", result, "communication"] => self.table(result, "messages", |files, time| {
-                communication(
-                    files,
-                    &query.rows(time)?,
-                    query.small("ranks"),
-                    query.small("most"),
-                )
+            ["data", result, "communication"] => Query::read_rows(query, &["ranks", "most"]).map(|query| {
+                self.table(result, "messages", |files, time| {
+                    communication(
+                        files,
+                        &query.rows(time)?,
+                        query.small("ranks")?,
+                        query.small("most")?,
+                    )
+                })
             }),
-            ["data", result, "shares"] => self.table(result, "timeline", |files, time| {
-                let sample = RankSample::new(query.small("sample"), query.small("of"));
-                timeline::shares(files, &query.rows(time)?, sample, query.small("parts"))
+            ["data", result, "shares"] => Query::read_rows(query, &["sample", "of", "parts"]).map(|query| {
+                self.table(result, "timeline", |files, time| {
+                    let sample = RankSample::new(query.small("sample")?, query.small("of")?);
+                    timeline::shares(files, &query.rows(time)?, sample, query.small("parts")?)
+                })
             }),
-            ["data", result, "timeline"] => self.table(result, "timeline", |files, time| {
-                let rows = query.rows(time)?;
-                let pixel_ps = query.get("pixel_ps").and_then(|v| v.parse().ok());
-                timeline::reduced(files, &rows, query.small("every"), pixel_ps.unwrap_or(0))
+            ["data", result, "timeline"] => Query::read_rows(query, &["pixel_ps", "every"]).map(|query| {
+                self.table(result, "timeline", |files, time| {
+                    let pixel_ps = query.number("pixel_ps")?.unwrap_or(0);
+                    timeline::reduced(files, &query.rows(time)?, query.small("every")?, pixel_ps)
+                })
             }),
-            _ => HttpAnswer::refused(404, "there is nothing here"),
+            _ => return HttpAnswer::refused(404, "there is nothing here"),
+        };
+        match answer {
+            Ok(answer) => answer.unwrap_or_else(|refused| refused),
+            Err(why) => HttpAnswer::refused(400, why),
         }
     }
 
@@ -316,9 +317,7 @@ impl ServerState {
         let Some(numbers) = self.results.chosen(asked) else {
             return Ok(None);
         };
-        if numbers.is_empty() {
-            return Err(HttpAnswer::refused(400, "results= names no result by its number"));
-        }
+        let numbers = numbers.map_err(|why| HttpAnswer::refused(400, why))?;
         let shown = numbers
             .iter()
             .map(|&number| Ok((number, self.folder(&number.to_string())?)));
@@ -345,19 +344,23 @@ impl ServerState {
         ))
     }
 
+    /// What differs between results.
+    fn compare(&self, asked: Option<&str>) -> Result<HttpAnswer, HttpAnswer> {
+        match self.shown(asked)? {
+            Some(shown) => Ok(HttpAnswer::json(&comparison(&shown))),
+            None => Err(HttpAnswer::refused(400, "no results are named")),
+        }
+    }
+
     fn table(
         &self,
         result: &str,
         name: &str,
         read: impl Fn(&[PathBuf], Option<(&'static str, &'static str)>) -> Result<Slice, SliceError>,
-    ) -> HttpAnswer {
-        let folder = match self.folder(result) {
-            Ok(folder) => folder,
-            Err(refused) => return refused,
-        };
-        match folder.table(name) {
-            Some((files, known)) => HttpAnswer::slice(read(files, known.time)),
-            None => HttpAnswer::refused(404, "the result has no such table"),
+    ) -> Result<HttpAnswer, HttpAnswer> {
+        match self.folder(result)?.table(name) {
+            Some((files, known)) => Ok(HttpAnswer::slice(read(files, known.time))),
+            None => Err(HttpAnswer::refused(404, "the result has no such table")),
         }
     }
 }
@@ -402,81 +405,4 @@ fn bins(folder: &ResultFolder) -> Result<Slice, SliceError> {
         rows: bins.len(),
         matching: bins.len(),
     })
-}
-
-/// Keys and values of the query string.
-struct Query(Vec<(String, String)>);
-
-/// Keys that are not column names.
-const RESERVED: [&str; 11] = [
-    "columns", "from_ps", "to_ps", "limit", "every", "parts", "pixel_ps", "sample", "of", "ranks", "most",
-];
-
-impl Query {
-    fn read(text: &str) -> Query {
-        Query(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
-    }
-
-    fn get(&self, key: &str) -> Option<&str> {
-        let found = self.0.iter().find(|(k, _)| k == key);
-        found.map(|(_, value)| value.as_str())
-    }
-
-    /// A number, 0 if it is absent or none.
-    fn small(&self, key: &str) -> u32 {
-        let number: u64 = self.get(key).and_then(|v| v.parse().ok()).unwrap_or(0);
-        u32::try_from(number).unwrap_or(u32::MAX)
-    }
-
-    fn columns(&self) -> Vec<String> {
-        let columns = self.get("columns").unwrap_or("");
-        columns.split(',').map(String::from).collect()
-    }
-
-    /// Rows within `from_ps` and `to_ps` whose columns have the values of all other keys. A repeated key lists
-    /// several allowed values.
-    fn rows(&self, time: Option<(&str, &str)>) -> Result<RowFilter, SliceError> {
-        let number = |key: &str| self.get(key).and_then(|value| value.parse::<u64>().ok());
-        let (from_ps, to_ps) = (number("from_ps"), number("to_ps"));
-        let span = match (from_ps.is_some() || to_ps.is_some(), time) {
-            (false, _) => None,
-            (true, None) => return Err(SliceError::Column("it has no bins of time".into())),
-            (true, Some((begin, end))) => Some(TimeRange {
-                from_ps: from_ps.unwrap_or(0),
-                to_ps: to_ps.unwrap_or(u64::MAX),
-                begin: begin.into(),
-                end: end.into(),
-            }),
-        };
-        let mut equal: Vec<(String, Vec<String>)> = Vec::new();
-        for (key, value) in self.0.iter().filter(|(key, _)| !RESERVED.contains(&key.as_str())) {
-            match equal.iter_mut().find(|(column, _)| column == key) {
-                Some((_, values)) => values.push(value.clone()),
-                None => equal.push((key.clone(), vec![value.clone()])),
-            }
-        }
-        let limit = number("limit").map_or(MOST_ROWS, |n| usize::try_from(n).unwrap_or(MOST_ROWS));
-        Ok(RowFilter {
-            span,
-            equal,
-            limit: limit.min(MOST_ROWS),
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn queries_are_read_with_their_escapes() {
-        let query = Query::read("columns=a,b&job=lammps%20%26%20co&link=3&link=4&from_ps=7");
-        assert_eq!(query.columns(), ["a", "b"]);
-        let rows = query.rows(Some(("begin_ps", "end_ps"))).unwrap();
-        let span = rows.span.unwrap();
-        assert_eq!((span.from_ps, span.to_ps), (7, u64::MAX));
-        assert_eq!(rows.equal[0], ("job".into(), vec!["lammps & co".into()]));
-        assert_eq!(rows.equal[1], ("link".into(), vec!["3".into(), "4".into()]));
-        assert!(query.rows(None).is_err(), "a table without times");
-    }
 }

@@ -23,6 +23,9 @@ pub(crate) enum SliceError {
     /// A column is missing, or has another type.
     #[error("the table cannot be served: {0}")]
     Column(String),
+    /// The query cannot be read.
+    #[error("the query cannot be read: {0}")]
+    Query(String),
 }
 
 impl From<WrongColumn> for SliceError {
@@ -38,6 +41,11 @@ fn no_column(name: &str) -> SliceError {
 fn unreadable(error: impl ToString) -> SliceError {
     SliceError::Unreadable(error.to_string())
 }
+
+/// Maximum number of rows in one answer.
+pub(crate) const MOST_ROWS: usize = 4_000_000;
+/// Maximum size of an answer in bytes.
+const MOST_BYTES: usize = 128 << 20;
 
 /// A selection of rows.
 #[derive(Default)]
@@ -73,11 +81,22 @@ pub(crate) enum ColumnValues {
     Text(Vec<u32>, Texts),
 }
 
+impl ColumnValues {
+    fn bytes_of_texts(&self) -> usize {
+        match self {
+            ColumnValues::Text(_, texts) => texts.bytes,
+            _ => 0,
+        }
+    }
+}
+
 /// Texts by number.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Texts {
     pub all: Vec<String>,
     numbers: BTreeMap<String, u32>,
+    /// Bytes of all texts.
+    bytes: usize,
 }
 
 /// The number of an empty text cell.
@@ -89,6 +108,7 @@ impl Texts {
             return *number;
         }
         let number = self.all.len() as u32;
+        self.bytes += text.len();
         self.all.push(text.into());
         self.numbers.insert(text.into(), number);
         number
@@ -112,15 +132,22 @@ pub(crate) fn cut(paths: &[PathBuf], columns: &[String], rows: &RowFilter) -> Re
         needed.extend([span.begin.as_str(), span.end.as_str()]);
     }
     let mut cells: Vec<Option<ColumnValues>> = columns.iter().map(|_| None).collect();
+    let limit = rows
+        .limit
+        .min(MOST_BYTES / size_of::<f64>() / columns.len().max(1));
     let (mut taken, mut matching) = (0, 0);
     for batch in read(paths, &needed, rows)? {
         let batch = batch?;
         let mut chosen = chosen(&batch, rows)?;
         matching += chosen.len();
-        chosen.truncate(rows.limit - taken);
+        chosen.truncate(limit - taken);
         taken += chosen.len();
         for (cells, name) in cells.iter_mut().zip(columns) {
             append(cells, name, &batch, &chosen)?;
+        }
+        let texts = cells.iter().flatten().map(ColumnValues::bytes_of_texts);
+        if texts.sum::<usize>() > MOST_BYTES {
+            return Err(SliceError::Column("its texts are too long for one answer".into()));
         }
     }
     let first = paths.first().ok_or_else(|| unreadable("it has no file"))?;

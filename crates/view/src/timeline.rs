@@ -78,6 +78,10 @@ pub(crate) fn reduced(
             }
             matching += 1;
             let state = texts.number(states.or_empty(row));
+            if lines.rank.len() >= rows.limit {
+                let why = "of too many states for one answer: ask for a longer pixel_ps, or a shorter time";
+                return Err(SliceError::Column(why.into()));
+            }
             let merged = merged_by_rank.entry(rank).or_default();
             if end_ps.saturating_sub(begin_ps) >= pixel_ps {
                 lines.flush(rank, merged);
