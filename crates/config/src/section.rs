@@ -18,6 +18,9 @@ use crate::parameter::{DefaultValue, Parameter};
 use crate::quantity::RoundedRate;
 use crate::setting::{Setting, Value};
 
+/// Maximum number of tables in each other that an override makes. Files have fewer, by the parser of TOML.
+const MOST_LEVELS: usize = 32;
+
 #[derive(Clone, Debug)]
 struct SectionEntry {
     value: Value,
@@ -141,6 +144,15 @@ impl Section {
         let (parents, key) = path.rsplit_once('.').unwrap_or(("", path));
         if key.is_empty() || path.split('.').any(str::is_empty) {
             return Err(fail("expected a key such as network.packet".into()));
+        }
+        let levels = path.split('.').count();
+        if levels > MOST_LEVELS {
+            return Err(Error {
+                key: shortened(path),
+                ..fail(format!(
+                    "{levels} tables in each other; expected at most {MOST_LEVELS}"
+                ))
+            });
         }
         let (folder, mistakes) = (self.folder.clone(), self.mistakes.clone());
         let mut table = self;
@@ -971,6 +983,11 @@ mod tests {
         );
         assert!(file.set("", "b").is_err());
         assert!(file.set("a..b", "b").is_err());
+        let deep = file.set(&["a"; 30_000].join("."), "1").unwrap_err().to_string();
+        assert!(
+            deep.ends_with("30000 tables in each other; expected at most 32") && deep.len() < 200,
+            "{deep}"
+        );
         file.set("link.latency", "50").unwrap();
         let e = file
             .section("link")

@@ -1,5 +1,6 @@
 //! CSV: all tables, or one, as text. RFC 4180: commas, CRLF, quotes where a cell needs them, a header of column names
-//! with units. Cells without a value are empty.
+//! with units. Cells without a value are empty. A text that spreadsheets would take for a formula begins with an
+//! apostrophe (OWASP, "CSV Injection").
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -124,7 +125,11 @@ fn cell_writer<'b>(
                 .texts(name)
                 .map_err(|wrong| io::Error::new(io::ErrorKind::InvalidData, wrong.0))?;
             Ok(Box::new(move |row, cell: &mut String| {
-                cell.push_str(texts.or_empty(row))
+                let text = texts.or_empty(row);
+                if text.starts_with(['=', '+', '-', '@']) {
+                    cell.push('\'');
+                }
+                cell.push_str(text);
             }))
         }
     }
@@ -142,7 +147,7 @@ mod tests {
     use serde_json::Value;
 
     fn columns() -> Vec<(&'static str, ArrayRef)> {
-        let job: DictionaryArray<Int32Type> = ["a", "a", "b"].into_iter().collect();
+        let job: DictionaryArray<Int32Type> = ["a", "a", "=1+1"].into_iter().collect();
         let tags = vec![Some(1), None, Some(u64::MAX)];
         vec![
             ("job", Arc::new(job)),
@@ -162,7 +167,7 @@ mod tests {
     const EXPECTED: &str = "job,time_ps,busy_fraction,finished,from\r\n\
         a,1,0.1,true,\"a \"\"b\"\"\"\r\n\
         a,,1.0,false,\"c, d\"\r\n\
-        b,18446744073709551615,1e-9,true,\"e\nf\"\r\n";
+        '=1+1,18446744073709551615,1e-9,true,\"e\nf\"\r\n";
 
     #[test]
     fn tables_are_written_cell_by_cell() {

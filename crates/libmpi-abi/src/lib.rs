@@ -13,10 +13,11 @@ mod callbacks;
 mod handles;
 mod values;
 
-use std::ffi::{c_double, c_int, c_void};
+use std::ffi::{c_char, c_double, c_int, c_void};
 
 use libmpi_core::functions::{
-    Functions, LargeFunctions, TICK, block_count, neighbor_counts, refuse, wall_clock_time, word,
+    Functions, LargeFunctions, TICK, begin_sample, block_count, end_sample, neighbor_counts, refuse,
+    wall_clock_time, word,
 };
 
 #[allow(clippy::all, reason = "written by the build script")]
@@ -26,6 +27,18 @@ mod written {
     use crate::values::*;
 
     include!(concat!(env!("OUT_DIR"), "/functions.rs"));
+}
+
+/// Of `fabricsim.h`. The file is known by the address of its name.
+#[unsafe(no_mangle)]
+extern "C" fn fabricsim_sample_begin(file: *const c_char, line: c_int, most: c_int) -> c_int {
+    begin_sample(file.addr(), line, most)
+}
+
+/// Of `fabricsim.h`.
+#[unsafe(no_mangle)]
+extern "C" fn fabricsim_sample_end() {
+    end_sample();
 }
 
 /// Defines functions, with their names of the profiling interface.

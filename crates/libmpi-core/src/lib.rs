@@ -46,6 +46,7 @@ mod predefined_types;
 mod process;
 mod reduction;
 mod request;
+mod sampling;
 mod session;
 mod shared_pointer;
 mod topology;

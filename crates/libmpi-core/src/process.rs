@@ -20,6 +20,7 @@ use crate::failure::{Failure, Outcome, Reaction};
 use crate::file::FileTable;
 use crate::reduction::ReductionTable;
 use crate::request::{ActiveRequest, RequestTable};
+use crate::sampling::{SampledSection, SamplingTable};
 use crate::session::SessionTable;
 use crate::window::{WindowTable, is_window};
 
@@ -55,6 +56,7 @@ pub(crate) struct Process {
     pub sessions: SessionTable,
     pub windows: WindowTable,
     pub files: FileTable,
+    sampling: SamplingTable,
     /// Address and bytes of the buffer for buffered sends.
     pub send_buffer: Option<(usize, i64)>,
     pub error_codes: ErrorCodes,
@@ -149,6 +151,7 @@ pub(crate) fn initialize() -> Outcome<()> {
         sessions: SessionTable::default(),
         windows: WindowTable::default(),
         files: FileTable::default(),
+        sampling: SamplingTable::default(),
         send_buffer: None,
         error_codes: ErrorCodes::default(),
         readings: 0,
@@ -252,6 +255,28 @@ impl Process {
         });
         self.begin_computing();
         reply
+    }
+
+    /// Whether a sampled section has to run. Otherwise the time that it takes passes.
+    pub fn begin_section(&mut self, section: SampledSection, most: u64) -> bool {
+        match self.sampling.mean_ps(section, most) {
+            Some(0) => false,
+            Some(ps) => {
+                self.sleep(ps);
+                false
+            }
+            None => {
+                let now = if self.mark.is_some() { cpu_ns() } else { 0 };
+                self.sampling.begin(section, now);
+                true
+            }
+        }
+    }
+
+    /// A sampled section has run.
+    pub fn end_section(&mut self) {
+        let now = if self.mark.is_some() { cpu_ns() } else { 0 };
+        self.sampling.end(now);
     }
 
     /// Lets simulated time pass.

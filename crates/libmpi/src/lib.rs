@@ -9,10 +9,11 @@
 mod callbacks;
 mod handles;
 
-use std::ffi::{c_double, c_int, c_void};
+use std::ffi::{c_char, c_double, c_int, c_void};
 
 use libmpi_core::functions::{
-    Functions, LargeFunctions, TICK, UNWEIGHTED, WEIGHTS_EMPTY, refuse, wall_clock_time, word,
+    Functions, LargeFunctions, TICK, UNWEIGHTED, WEIGHTS_EMPTY, begin_sample, end_sample, refuse,
+    wall_clock_time, word,
 };
 
 #[allow(clippy::all, reason = "written by the build script")]
@@ -27,6 +28,18 @@ mod written {
 static MPI_UNWEIGHTED: usize = UNWEIGHTED;
 #[unsafe(no_mangle)]
 static MPI_WEIGHTS_EMPTY: usize = WEIGHTS_EMPTY;
+
+/// Of `fabricsim.h`. The file is known by the address of its name.
+#[unsafe(no_mangle)]
+extern "C" fn fabricsim_sample_begin(file: *const c_char, line: c_int, most: c_int) -> c_int {
+    begin_sample(file.addr(), line, most)
+}
+
+/// Of `fabricsim.h`.
+#[unsafe(no_mangle)]
+extern "C" fn fabricsim_sample_end() {
+    end_sample();
+}
 
 /// Defines functions, with their names of the profiling interface.
 macro_rules! valued {

@@ -45,6 +45,9 @@ fn compiled(folder: &Path, name: &str) -> Option<String> {
     let done = Command::new("cc")
         .args(["-Wall", "-Wextra", "-Werror", "-I"])
         .arg(here.join("include"))
+        // `fabricsim.h` is the same for both.
+        .arg("-idirafter")
+        .arg(here.join("../libmpi/include"))
         .arg("-o")
         .arg(&program)
         .arg(here.join("../libmpi/tests/programs").join(format!("{name}.c")))
@@ -68,11 +71,16 @@ struct Ran {
 
 /// Runs a command on ranks: the digest.
 fn run(command: &[&str], ranks: u32, keys: &str) -> Ran {
+    run_with(command, ranks, "none", keys)
+}
+
+/// As [`run`], with `job.workload.compute`.
+fn run_with(command: &[&str], ranks: u32, compute: &str, keys: &str) -> Ran {
     let programs = OnlinePrograms::new(Some(library()));
     let words: Vec<String> = command.iter().map(|word| format!("{word:?}")).collect();
     let text = format!(
         "{NETWORK}[[job]]\nname = \"c\"\nworkload.command = [{}]\nworkload.ranks = {ranks}\nworkload.compute = \
-         \"none\"\n[run]\n{keys}\n",
+         {compute:?}\n[run]\n{keys}\n",
         words.join(", ")
     );
     let run = || {
@@ -165,6 +173,22 @@ fn programs_find_what_mpi_says() {
                 "{name} on {ranks}; its standard error says what is wrong"
             );
         }
+    }
+}
+
+#[test]
+fn sampled_sections_run_a_few_times_and_take_their_time_always() {
+    let folder = TempDir::new().unwrap();
+    let Some(sampling) = compiled(folder.path(), "sampling") else {
+        return;
+    };
+    for (compute, command) in [
+        ("none", vec![&*sampling]),
+        ("measured", vec![&sampling, "measured"]),
+    ] {
+        let ran = run_with(&command, 2, compute, "");
+        assert!(ran.result.is_ok(), "{:?}", ran.result);
+        assert_eq!(ran.ranks, [RankStatus::Exited(0); 2], "{compute}");
     }
 }
 

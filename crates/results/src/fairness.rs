@@ -45,7 +45,8 @@ impl Fairness {
         let (mut injected_bytes, mut shares, mut squares) = (0u128, 0.0, 0.0);
         for host in hosts.filter(|host| host.offered_bytes > 0) {
             let load = host.injected_bytes as f64 / capacity;
-            let share = host.injected_bytes as f64 / host.offered_bytes as f64;
+            // A host also injects what was offered before the measured time.
+            let share = (host.injected_bytes as f64 / host.offered_bytes as f64).min(1.0);
             fairness.hosts += 1;
             fairness.least_load = fairness.least_load.min(load);
             fairness.greatest_load = fairness.greatest_load.max(load);
@@ -99,5 +100,10 @@ mod tests {
         let demand = of(&[(200, 200), (400, 200)]).unwrap();
         assert_eq!(demand.jain, 0.9);
         assert_eq!(of(&[(9, 0), (9, 0)]).unwrap().jain, 1.0);
+        assert_eq!(
+            of(&[(100, 130)]).unwrap().mean_share,
+            1.0,
+            "30 were offered before"
+        );
     }
 }

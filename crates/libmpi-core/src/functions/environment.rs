@@ -128,6 +128,23 @@ pub fn wall_clock_time() -> c_double {
     }
 }
 
+/// `fabricsim_sample_begin` of `fabricsim.h`: 1 if the section at this place has to run, 0 if it is skipped. Outside of
+/// MPI all of them run.
+pub fn begin_sample(file: usize, line: c_int, most: c_int) -> c_int {
+    // At least one has to run for a mean.
+    let most = u64::try_from(most).unwrap_or(0).max(1);
+    process::with(|process| Ok(process.begin_section((file, line), most))).map_or(1, c_int::from)
+}
+
+/// `fabricsim_sample_end`.
+pub fn end_sample() {
+    // Outside of MPI there is nothing to end.
+    let _ = process::with(|process| {
+        process.end_section();
+        Ok(())
+    });
+}
+
 /// `MPI_Wtick`, in seconds.
 pub const TICK: c_double = 1e-12;
 

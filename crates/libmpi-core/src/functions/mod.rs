@@ -27,7 +27,7 @@ mod statuses;
 mod topologies;
 mod windows;
 
-pub use environment::{TICK, refuse, wall_clock_time};
+pub use environment::{TICK, begin_sample, end_sample, refuse, wall_clock_time};
 
 use std::ffi::{CStr, c_char, c_int};
 use std::slice;
