@@ -53,7 +53,7 @@ fn happens(probability: Option<u64>, random: &mut dyn TrafficRandom) -> bool {
 impl OnOff {
     fn read(section: &Section, pace: &OfferedLoad) -> Result<OnOff, Error> {
         // Accepts a number or a time. The error is that of the number.
-        let time = match section.optional::<Duration>("burst") {
+        let time = match section.given::<Duration>("burst") {
             Ok(Some(time)) => Some(time),
             _ => None,
         };
