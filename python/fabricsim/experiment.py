@@ -347,11 +347,22 @@ class Nic(Given):
         Bandwidth at which a NIC port sends (default: that of its link).
     memory_bandwidth : Rate, such as "100 Gbps"
         Bandwidth of the way from a NIC port into memory, in which packets queue (default: no limit).
+    congestion_control : {"none", "pairs"}
+        Whether a port limits what it has under way to each destination, where a last hop is congested (default: none).
+    pair_window : Size, such as "64 KiB"
+        With pairs: most bytes that a port has under way to one destination, at most 1 GiB (default: 256 KiB
+        with pairs).
+    congestion_threshold : Time, such as "100 ns"
+        With pairs: wait of a packet for the link to its host beyond which its sender slows down, at most 1 s
+        (default: 1 us with pairs).
     """
 
     model: Literal["queued", "flit-queued"] | None = None
     injection_bandwidth: Rate | None = None
     memory_bandwidth: Rate | None = None
+    congestion_control: Literal["none", "pairs"] | None = None
+    pair_window: Size | None = None
+    congestion_threshold: Time | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

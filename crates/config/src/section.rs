@@ -374,8 +374,11 @@ impl Section {
         })
     }
 
-    /// As [`Section::optional`], but a wrong value always is an error.
-    fn given<T: Setting>(&self, key: &str) -> Result<Option<T>, Error> {
+    /// As [`Section::optional`], but a wrong value always is an error: for a key whose value can be of another type.
+    ///
+    /// # Errors
+    /// The value is not a `T`.
+    pub fn given<T: Setting>(&self, key: &str) -> Result<Option<T>, Error> {
         let Some(entry) = self.entry(key) else {
             self.note(key, Json::Null);
             return Ok(None);

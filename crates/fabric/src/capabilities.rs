@@ -92,6 +92,10 @@ pub struct RouterCapabilities {
     /// with credits that return at once. No packet is on a link between routers, and what routing, buffers and credits
     /// have for keys has no effect. The input of an arrival is then the port that leads to the packet's destination.
     pub crosses_at_once: bool,
+    /// Whether the wait in [`RouterOutputs::depart`](crate::router::RouterOutputs::depart) of a packet to its host is
+    /// the time that the packet waits there because of others. Such packets can be marked
+    /// ([`NicModel::mark_after`](crate::NicModel::mark_after)).
+    pub waits_at_departure: bool,
 }
 
 impl RouterCapabilities {
@@ -113,6 +117,7 @@ impl RouterCapabilities {
         own_pipeline: false,
         stores_packets: false,
         crosses_at_once: false,
+        waits_at_departure: false,
     };
 
     /// What holds for routers of two models in one network: what each of them needs, and what both of them can.
@@ -135,6 +140,7 @@ impl RouterCapabilities {
             own_pipeline: self.own_pipeline || other.own_pipeline,
             stores_packets: self.stores_packets || other.stores_packets,
             crosses_at_once: self.crosses_at_once || other.crosses_at_once,
+            waits_at_departure: self.waits_at_departure && other.waits_at_departure,
         }
     }
 }

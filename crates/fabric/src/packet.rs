@@ -18,9 +18,9 @@ use topology::HostId;
 /// | 8 | `hops` | NIC and routers | the collection |
 /// | 1 | standalone | that NIC | hosts, links |
 /// | 7 | far links, or a part of the wait at the source | links; the collection | the collection |
-/// | 16 | `sequence` | NIC models that number packets | these |
+/// | 16 | `sequence` | NIC models that number packets, or say more in those of their own | these |
 /// | 1 | control | NIC models that send packets of their own | the collection, the audit |
-/// | 3 | mark | router models | router and NIC models |
+/// | 3 | mark | router models, or who puts packets onto links | router and NIC models |
 /// | 12 | none, 0 | | |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]

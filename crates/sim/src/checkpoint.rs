@@ -21,7 +21,7 @@ use crate::collect::CollectorState;
 use crate::lp::net_event::NetEvent;
 
 /// First bytes of each file, with the version of the layout.
-const MAGIC: &[u8] = b"FABRICSIM CHECKPOINT 12\n";
+const MAGIC: &[u8] = b"FABRICSIM CHECKPOINT 13\n";
 
 /// Length of the digest behind the magic: BLAKE3 of the rest, in hexadecimal digits.
 const DIGEST_BYTES: usize = 64;

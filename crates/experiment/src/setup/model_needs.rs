@@ -2,7 +2,9 @@
 
 use config::{Bytes, Section};
 use fabric::router::{RouterParameters, models_with};
-use fabric::{NicCapabilities, PacketLimit, PacketLimits, RouterCapabilities, TrafficClasses, nic};
+use fabric::{
+    NicArbiter, NicCapabilities, PacketLimit, PacketLimits, RouterCapabilities, TrafficClasses, nic,
+};
 use routing::{At, RouteState, Routing};
 use topology::{HostId, RouterId, Topology};
 
@@ -187,6 +189,32 @@ pub(super) fn check_signals(
         }
         _ => Ok(()),
     }
+}
+
+/// Requires what congestion control of NICs needs: routers that mark packets, and an arbiter that counts packets.
+///
+/// # Errors
+/// A router model does not know how long packets wait for their host, or the arbiter counts bytes.
+pub(super) fn check_congestion_control(
+    (nic, arbiter): (&Section, NicArbiter),
+    mut routers: impl Iterator<Item = RouterParameters>,
+) -> Result<(), config::Error> {
+    let has = |has: &RouterCapabilities| has.waits_at_departure;
+    if let Some(router) = routers.find(|router| !has(&router.capabilities())) {
+        let message = format!(
+            "the router model \"{}\" marks no packets that waited for their host; expected congestion_control = \"none\", \
+             or network.router.model = {} for all routers",
+            router.name(),
+            choices(models_with(has))
+        );
+        return Err(nic.error("congestion_control", message));
+    }
+    if arbiter == NicArbiter::DeficitRoundRobin {
+        let message = "a source whose windows are closed gives its turn away, which deficit round robin cannot count; \
+                       expected congestion_control = \"none\", or another network.nic_arbiter";
+        return Err(nic.error("congestion_control", message));
+    }
+    Ok(())
 }
 
 /// The names as a user chooses among them.

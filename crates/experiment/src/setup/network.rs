@@ -13,7 +13,8 @@ use topology::{
 
 use crate::setup::limits::{LONGEST_DELAY, at_most};
 use crate::setup::model_needs::{
-    check_host_vcs, check_limits, check_lookahead, check_model, check_private_part, check_signals,
+    check_congestion_control, check_host_vcs, check_limits, check_lookahead, check_model, check_private_part,
+    check_signals,
 };
 use crate::setup::rails::Rails;
 use crate::setup::router_models::{GivenModels, RouterModels};
@@ -274,7 +275,7 @@ impl NetworkModel {
             Ok(Time(delay.ps))
         };
         let memory = read_speed(section.section("memory")?.declare(MEMORY), None)?;
-        Ok(NetworkModel {
+        let network = NetworkModel {
             memory: MemorySetting {
                 rate: Rate::bits_per_s(memory.bandwidth.bits_per_s),
                 latency: memory.latency,
@@ -294,7 +295,12 @@ impl NetworkModel {
             nic_injection_delay: nic_delay("nic_injection_delay")?,
             nic_reception_delay: nic_delay("nic_reception_delay")?,
             nic_arbiter: NicArbiter::named(section.choice("nic_arbiter")?),
-        })
+        };
+        if network.router_models.mark_after().is_some() {
+            let arbiter = network.nic_arbiter;
+            check_congestion_control((nic_section, arbiter), network.router_models.all())?;
+        }
+        Ok(network)
     }
 
     /// Number of hosts.

@@ -2,6 +2,7 @@
 //! of some groups, levels or numbers. Models that meet at a link must understand what the other one sends there.
 
 use config::{Parameter, Section, Setting, Type, Value, parameters};
+use des::Time;
 use fabric::router::RouterParameters;
 use fabric::{FlitFlow, NicCapabilities, NicParameters, Rate, RouterCapabilities, Switching, nic};
 use topology::{RouterId, Shape, Topology};
@@ -377,6 +378,11 @@ impl RouterModels {
     pub fn memory_rate(&self) -> Option<Rate> {
         // The keys of all NICs are the same.
         self.models[0].1.memory_rate()
+    }
+
+    /// Wait for the link to a host beyond which packets are marked ([`NicParameters::mark_after`]).
+    pub fn mark_after(&self) -> Option<Time> {
+        self.nics().find_map(|nic| nic.mark_after())
     }
 
     /// When a packet may move into a buffer behind the links of routers, and of hosts: a model that needs space for all

@@ -101,6 +101,11 @@ pub enum TurnUndo {
         /// Bytes of the packet.
         bytes: u32,
     },
+    /// A waiting source got the turn, before the source that had it.
+    Skipped {
+        /// Position of the source.
+        at: u32,
+    },
     /// The source sent its last packet.
     Left {
         /// The number that its job has for it on this host.
@@ -195,6 +200,19 @@ impl<M> OtherSources<M> {
         Some(TurnUndo::Passed { bytes: spent })
     }
 
+    /// Gives the turn to the waiting source at a position, before the source that has it and whose packets must wait.
+    /// Deficits are not kept: only for arbiters without them.
+    pub fn skip_to(&mut self, sending: &mut Sending<M>, at: usize) -> Option<TurnUndo> {
+        let chosen = self.queues.remove(at)?;
+        let (of_job, messages) = sending.replace(chosen.of_job, chosen.messages);
+        self.queues.push_front(SourceQueue {
+            of_job,
+            deficit: 0,
+            messages,
+        });
+        Some(TurnUndo::Skipped { at: at as u32 })
+    }
+
     /// The waiting sources of a saved state; `None` without any.
     pub fn saved(queues: Vec<SourceQueue<M>>, deficit: u32) -> Option<OtherSources<M>> {
         (!queues.is_empty()).then(|| OtherSources {
@@ -223,6 +241,17 @@ impl<M> OtherSources<M> {
                 if let Some(before) = self.queues.pop_back() {
                     self.take_back(sending, (before.of_job, before.messages), quantum);
                     self.deficit = before.deficit.wrapping_add(bytes);
+                }
+            }
+            TurnUndo::Skipped { at } => {
+                if let Some(before) = self.queues.pop_front() {
+                    let (of_job, messages) = sending.replace(before.of_job, before.messages);
+                    let chosen = SourceQueue {
+                        of_job,
+                        deficit: 0,
+                        messages,
+                    };
+                    self.queues.insert(at as usize, chosen);
                 }
             }
             TurnUndo::Left { of_job, deficit } => {

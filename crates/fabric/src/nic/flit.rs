@@ -20,7 +20,9 @@ use serde::{Deserialize, Serialize};
 use super::model::{
     NicClassView, NicModel, NicModelKind, NicOutputs, NicReport, NicSetup, Outgoing, SignalOf,
 };
-use super::queued::{QueuedNic, QueuedNicParameters, QueuedNicState, QueuedNicTimer, QueuedNicUndo};
+use super::queued::{
+    MEMORY, QueuedNic, QueuedNicParameters, QueuedNicState, QueuedNicTimer, QueuedNicUndo, read_memory,
+};
 use crate::capabilities::{FlitFlow, NicCapabilities, Switching};
 use crate::link::{LinkCounters, StallCounters};
 use crate::router::flit::{BodyFlit, FlitClock, FlitRouter, SharedBuffer, vcs_by_output};
@@ -403,7 +405,10 @@ impl<T: NicReport> NicModel for FlitNic<T> {
     type Router = FlitRouter;
 
     fn read(section: &Section) -> Result<QueuedNicParameters, config::Error> {
-        QueuedNic::<T>::read(section)
+        Ok(QueuedNicParameters {
+            memory: read_memory(section)?,
+            pairs: None,
+        })
     }
 
     fn capabilities(parameters: QueuedNicParameters) -> NicCapabilities {
@@ -619,5 +624,5 @@ impl<T> FlitNic<T> {
     }
 }
 
-/// Those of [`QueuedNic`].
-const PARAMETERS: &[Parameter] = <QueuedNic<()> as NicModel>::MODEL.parameters;
+/// Those of [`QueuedNic`] without congestion control: no packet of this model waits where routers mark it.
+const PARAMETERS: &[Parameter] = MEMORY;

@@ -155,6 +155,13 @@ macro_rules! nic_models {
                     $(NicParameters::$name(own) => <$module::$model<()> as NicModel>::memory_rate(*own),)*
                 }
             }
+
+            /// See [`NicModel::mark_after`].
+            pub fn mark_after(&self) -> Option<Time> {
+                match self {
+                    $(NicParameters::$name(own) => <$module::$model<()> as NicModel>::mark_after(*own),)*
+                }
+            }
         }
 
         impl<T: NicReport> Nic<T> {

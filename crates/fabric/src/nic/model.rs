@@ -132,6 +132,13 @@ pub trait NicModel: Sized {
         None
     }
 
+    /// Wait of a packet for the link to its host beyond which it is marked ([`Packet::set_mark`]); `None`: no packet is
+    /// marked. Routers then need [`RouterCapabilities::waits_at_departure`](crate::RouterCapabilities).
+    fn mark_after(parameters: Self::Parameters) -> Option<Time> {
+        let _ = parameters;
+        None
+    }
+
     /// Memory of a port in bytes beside its own size, with these traffic classes.
     fn more_bytes(classes: &TrafficClasses, parameters: Self::Parameters) -> u64;
 
@@ -232,6 +239,11 @@ pub trait NicOutputs<N: NicModel>: Journal<N::Undo> {
     #[inline]
     fn depart_at_once(&mut self, vc: u8, packet: Packet, source: NicSource, wait: Time, serialization: Time) {
         self.depart(vc, packet, source, wait, serialization, true);
+    }
+
+    /// As [`NicOutputs::depart`], for a packet of the NIC itself ([`Packet::is_control`]).
+    fn depart_control(&mut self, vc: u8, packet: Packet, wait: Time, serialization: Time) {
+        self.depart(vc, packet, NicSource(0), wait, serialization, false);
     }
 
     /// Whether a reservation of the link that begins at this time may be made now.

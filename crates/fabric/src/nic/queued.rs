@@ -3,10 +3,11 @@
 
 mod class_queues;
 mod memory;
+mod pairs;
 
 use std::collections::VecDeque;
 
-use config::{Bandwidth, Section, Type, parameters};
+use config::{Bandwidth, Parameter, Section, Type, parameters};
 use des::Time;
 use serde::{Deserialize, Serialize};
 use topology::{HostId, check_bandwidth};
@@ -22,6 +23,9 @@ use crate::{
 
 use class_queues::ClassQueues;
 use memory::MemoryQueue;
+use pairs::{Acknowledgement, CONGESTION_CONTROLS, Pair, Pairs, PairsState};
+
+pub use pairs::PairControl;
 
 /// The part of a message that is not sent yet, and what its packets carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,6 +96,38 @@ pub enum QueuedNicUndo<T> {
     },
     /// A packet was delivered that had waited for memory.
     Delivered,
+    /// A packet to an end point left or was acknowledged.
+    PairChanged {
+        /// The end point.
+        to: HostId,
+        /// What was known of it.
+        before: Option<Pair>,
+    },
+    /// A packet that arrived is to be acknowledged.
+    AcknowledgementQueued,
+    /// An acknowledgement departed.
+    Acknowledged(Acknowledgement),
+    /// A packet of the NIC itself took the link. Fields as above.
+    LinkReserved {
+        /// Bytes of the packet on the wire.
+        bytes: u32,
+        /// End of the previous link reservation.
+        busy_until: Time,
+        /// Since when the packet had lacked credits.
+        blocked_since: Option<Time>,
+    },
+    /// All windows were closed while the next packet lacked credits.
+    Unblocked {
+        /// Since when it had lacked them.
+        since: Time,
+        /// The time of the change.
+        until: Time,
+    },
+    /// A message went to the front of the queue.
+    MovedForward {
+        /// Its place before.
+        from: u32,
+    },
     /// The first message went to the end of the queue.
     MovedBack,
     /// The first message was completely sent and left the queue.
@@ -125,6 +161,8 @@ pub struct QueuedNicState<T> {
     stalls: StallCounters,
     /// When the way into memory is free, and packets on it; `None` without a bandwidth of memory.
     memory: Option<(Time, u32)>,
+    /// `None` without congestion control.
+    pairs: Option<PairsState>,
 }
 
 /// The mutable state of one traffic class of a [`QueuedNic`].
@@ -183,6 +221,8 @@ struct Others<T> {
     classes: Option<ClassQueues<T>>,
     /// `None`: memory takes packets as they arrive.
     memory: Option<MemoryQueue>,
+    /// `None` without congestion control.
+    pairs: Option<Box<Pairs>>,
 }
 
 /// A timer of a [`QueuedNic`].
@@ -199,6 +239,26 @@ pub enum QueuedNicTimer {
 pub struct QueuedNicParameters {
     /// Bandwidth of the way into memory; `None`: no limit.
     pub memory: Option<Rate>,
+    /// Congestion control by pairs of end points; `None`: a port sends as fast as its router takes packets.
+    pub pairs: Option<PairControl>,
+}
+
+/// The parameter of the way into memory.
+pub(super) const MEMORY: &[Parameter] = parameters! {
+    computed("memory_bandwidth", Type::Rate, "no limit",
+        "bandwidth of the way from a NIC port into memory, in which packets queue");
+};
+
+/// Reads the bandwidth of the way into memory.
+///
+/// # Errors
+/// It is out of range.
+pub(super) fn read_memory(section: &Section) -> Result<Option<Rate>, config::Error> {
+    let memory: Option<Bandwidth> = section.optional("memory_bandwidth")?;
+    if let Some(bandwidth) = memory {
+        check_bandwidth(bandwidth).map_err(|why| section.error("memory_bandwidth", why))?;
+    }
+    Ok(memory.map(|bandwidth| Rate::bits_per_s(bandwidth.bits_per_s)))
 }
 
 /// No packet lacks credits.
@@ -253,15 +313,15 @@ impl<T: NicReport> QueuedNic<T> {
     }
 
     fn serve<O: NicOutputs<Self>>(&mut self, now: Time, out: &mut O) {
-        if self.wake_pending || !self.has_messages() {
+        if self.wake_pending || !self.has_packets() {
             return;
         }
         if self.busy_until > now {
             self.set_timer(self.busy_until - now, out);
             return;
         }
-        if self.other_classes().is_some() && !self.load_next_class(out) {
-            return self.block(now, out);
+        if self.others.is_some() && !self.choose(now, out) {
+            return;
         }
         let front = self.queue.front().expect("not empty");
         let payload = front.next_payload(self.format);
@@ -274,11 +334,7 @@ impl<T: NicReport> QueuedNic<T> {
             busy_until: self.busy_until,
             blocked_since: self.blocked_since(),
         });
-        if let Some(since) = self.blocked_since() {
-            self.blocked_since = NOT_BLOCKED;
-            self.stalls.unblock(since, now, self.measured);
-            out.link_stalled(since, now);
-        }
+        self.end_stall(now, out);
         let serialization = self.reserve_link(now, bytes);
         let front = self.queue.front_mut().expect("not empty");
         front.left -= u64::from(payload);
@@ -313,9 +369,32 @@ impl<T: NicReport> QueuedNic<T> {
         if self.others.is_some() {
             self.load_best_copy(out);
             self.pass_turn(bytes, out);
+            self.count_sent(destination, payload, out);
         }
-        if self.has_messages() {
+        if self.has_packets() {
             self.set_timer(serialization, out);
+        }
+    }
+
+    /// Loads the traffic class, or brings the message to the front, that sends next. Returns whether a packet of a
+    /// message can leave if it has credits.
+    // Not inlined, to keep the code of ports with one source small.
+    #[inline(never)]
+    fn choose<O: NicOutputs<Self>>(&mut self, now: Time, out: &mut O) -> bool {
+        if self.other_classes().is_some() && !self.load_next_class(out) {
+            self.block(now, out);
+            return false;
+        }
+        self.pairs().is_none() || self.choose_by_windows(now, out)
+    }
+
+    /// The link no longer idles for lack of credits. The step with the time since when it did has been noted.
+    #[inline]
+    fn end_stall<O: NicOutputs<Self>>(&mut self, now: Time, out: &mut O) {
+        if let Some(since) = self.blocked_since() {
+            self.blocked_since = NOT_BLOCKED;
+            self.stalls.unblock(since, now, self.measured);
+            out.link_stalled(since, now);
         }
     }
 
@@ -392,10 +471,14 @@ impl<T: NicReport> QueuedNic<T> {
         Some((&mut self.others.as_mut()?.sources, sending))
     }
 
-    /// A packet's tail has arrived, and goes on into memory. Returns the packet if it is there now.
+    /// A packet's tail has arrived. It is acknowledged where congestion is controlled, and goes on into memory. Returns
+    /// the packet if it is there now.
     // Not inlined, to keep the code of ports without memory small.
     #[inline(never)]
     fn store<O: NicOutputs<Self>>(&mut self, now: Time, packet: Packet, out: &mut O) -> Option<Packet> {
+        if self.pairs().is_some() && !self.receive(now, &packet, out) {
+            return None;
+        }
         let Some(memory) = self.memory_mut() else {
             return Some(packet);
         };
@@ -444,6 +527,15 @@ impl<T: NicReport> QueuedNic<T> {
     }
 
     fn undo_depart(&mut self, bytes: u32, busy_until: Time, blocked_since: Option<Time>) {
+        self.undo_link(bytes, busy_until, blocked_since);
+        if let Some(front) = self.queue.front_mut() {
+            let payload = u64::from(bytes - self.format.header);
+            front.left += payload;
+            self.backlog += payload;
+        }
+    }
+
+    fn undo_link(&mut self, bytes: u32, busy_until: Time, blocked_since: Option<Time>) {
         let serialization = self.rate.serialization(bytes);
         let start = self.busy_until - serialization;
         self.counters
@@ -454,11 +546,6 @@ impl<T: NicReport> QueuedNic<T> {
         self.blocked_since = blocked_since.unwrap_or(NOT_BLOCKED);
         self.busy_until = busy_until;
         self.credits = self.credits.wrapping_add(bytes);
-        if let Some(front) = self.queue.front_mut() {
-            let payload = u64::from(bytes - self.format.header);
-            front.left += payload;
-            self.backlog += payload;
-        }
     }
 
     /// Since when the next packet has lacked credits.
@@ -473,8 +560,13 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
         name: "queued",
         summary: "queues by source, packets delivered on arrival or through a queue into memory",
         parameters: parameters! {
-            computed("memory_bandwidth", Type::Rate, "no limit",
-                "bandwidth of the way from a NIC port into memory, in which packets queue");
+            ..MEMORY;
+            choice("congestion_control", CONGESTION_CONTROLS,
+                "whether a port limits what it has under way to each destination, where a last hop is congested");
+            computed("pair_window", Type::Size, "256 KiB with pairs",
+                "with pairs: most bytes that a port has under way to one destination, at most 1 GiB");
+            computed("congestion_threshold", Type::Time, "1 us with pairs",
+                "with pairs: wait of a packet for the link to its host beyond which its sender slows down, at most 1 s");
         },
         capabilities: NicCapabilities {
             switching: Switching::CutThrough,
@@ -495,19 +587,17 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
     type Router = PacketRouter;
 
     fn read(section: &Section) -> Result<QueuedNicParameters, config::Error> {
-        let memory: Option<Bandwidth> = section.optional("memory_bandwidth")?;
-        if let Some(bandwidth) = memory {
-            check_bandwidth(bandwidth).map_err(|why| section.error("memory_bandwidth", why))?;
-        }
         Ok(QueuedNicParameters {
-            memory: memory.map(|bandwidth| Rate::bits_per_s(bandwidth.bits_per_s)),
+            memory: read_memory(section)?,
+            pairs: PairControl::read(section)?,
         })
     }
 
     fn capabilities(parameters: QueuedNicParameters) -> NicCapabilities {
         NicCapabilities {
             accepts_every_arrival: parameters.memory.is_none(),
-            needs_arrivals: parameters.memory.is_some(),
+            needs_arrivals: parameters.memory.is_some() || parameters.pairs.is_some(),
+            sends_only_messages: parameters.pairs.is_none(),
             ..Self::MODEL.capabilities
         }
     }
@@ -516,24 +606,33 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
         parameters.memory
     }
 
+    fn mark_after(parameters: QueuedNicParameters) -> Option<Time> {
+        parameters.pairs.map(|pairs| pairs.threshold)
+    }
+
     fn more_bytes(classes: &TrafficClasses, parameters: QueuedNicParameters) -> u64 {
         let of_classes = match classes.has_routing_vcs_only() {
-            true if parameters.memory.is_none() => return 0,
+            true if parameters == QueuedNicParameters::default() => return 0,
             true => 0,
             false => ClassQueues::<T>::bytes(classes),
         };
-        size_of::<Others<T>>() as u64 + of_classes
+        let of_pairs = parameters.pairs.map_or(0, |_| size_of::<Pairs>() as u64);
+        size_of::<Others<T>>() as u64 + of_classes + of_pairs
     }
 
     fn new(setup: &NicSetup, parameters: QueuedNicParameters) -> Self {
         let has_classes = !setup.traffic_classes.has_routing_vcs_only();
-        let others = (has_classes || parameters.memory.is_some()).then(|| {
+        let needs_others = has_classes || parameters != QueuedNicParameters::default();
+        let others = needs_others.then(|| {
             Box::new(Others {
                 sources: OtherSources::default(),
                 classes: has_classes.then(|| ClassQueues::new(setup.traffic_classes, setup.credits)),
                 memory: parameters
                     .memory
                     .map(|rate| MemoryQueue::new(setup.ejection, rate)),
+                pairs: parameters
+                    .pairs
+                    .map(|control| Box::new(Pairs::new(control, setup.format.payload))),
             })
         });
         QueuedNic {
@@ -646,6 +745,28 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
                 }
             }
             QueuedNicUndo::Delivered => self.hold(|held| held.wrapping_add(1)),
+            QueuedNicUndo::PairChanged { to, before } => {
+                if let Some(pairs) = self.pairs_mut() {
+                    pairs.set(to, before);
+                }
+            }
+            QueuedNicUndo::AcknowledgementQueued => {
+                if let Some(pairs) = self.pairs_mut() {
+                    pairs.acknowledgements.pop_back();
+                }
+            }
+            QueuedNicUndo::Acknowledged(acknowledgement) => {
+                if let Some(pairs) = self.pairs_mut() {
+                    pairs.acknowledgements.push_front(acknowledgement);
+                }
+            }
+            QueuedNicUndo::LinkReserved {
+                bytes,
+                busy_until,
+                blocked_since,
+            } => self.undo_link(bytes, busy_until, blocked_since),
+            QueuedNicUndo::Unblocked { since, until } => self.undo_unblock(since, until),
+            QueuedNicUndo::MovedForward { from } => self.undo_forward(from),
             QueuedNicUndo::Taken { source } => {
                 self.source = source;
                 if let Some(taken) = self.queue.pop_back() {
@@ -705,12 +826,15 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
             counters: self.counters,
             stalls: self.stalls,
             memory: self.memory().map(|memory| (memory.free, memory.held)),
+            pairs: self.pairs().map(Pairs::state),
         }
     }
 
     fn restore(&mut self, state: QueuedNicState<T>) -> Result<(), String> {
         let port = self.end_point.0;
-        let is_empty = state.classes.iter().all(|class| class.queue.is_empty());
+        let acknowledges = |pairs: &PairsState| !pairs.acknowledgements.is_empty();
+        let is_empty = state.classes.iter().all(|class| class.queue.is_empty())
+            && !state.pairs.as_ref().is_some_and(acknowledges);
         if state.blocked_since.is_some() && is_empty {
             return Err(format!(
                 "NIC port {port}: its saved state lacks credits, but has nothing to send"
@@ -745,6 +869,19 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
                 "NIC port {port}: its saved state is that of another bandwidth of memory"
             ));
         }
+        let fits = match (self.pairs(), &state.pairs) {
+            (None, None) => true,
+            (Some(pairs), Some(saved)) => pairs.allow(saved),
+            _ => false,
+        };
+        if !fits {
+            return Err(format!(
+                "NIC port {port}: its saved state is that of another congestion control"
+            ));
+        }
+        if let (Some(pairs), Some(saved)) = (self.pairs_mut(), state.pairs) {
+            pairs.restore(saved);
+        }
         if let (Some(memory), Some((free, held))) = (self.memory_mut(), state.memory) {
             (memory.free, memory.held) = (free, held);
         }
@@ -770,7 +907,8 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
 
     #[inline]
     fn is_clear(&self) -> bool {
-        !self.wake_pending && self.queue.is_empty() && self.other_classes().is_none()
+        let is_plain = |others: &Others<T>| others.classes.is_none() && others.pairs.is_none();
+        !self.wake_pending && self.queue.is_empty() && self.others.as_deref().is_none_or(is_plain)
     }
 
     fn backlog(&self) -> u64 {
@@ -824,6 +962,7 @@ impl<T> Default for Others<T> {
             sources: OtherSources::default(),
             classes: None,
             memory: None,
+            pairs: None,
         }
     }
 }

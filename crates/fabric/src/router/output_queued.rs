@@ -238,6 +238,7 @@ impl RouterModel for OutputQueuedRouter {
             sends_signals: false,
             signals_to_hosts: false,
             reserved_space: true,
+            waits_at_departure: true,
             ..RouterCapabilities::NONE
         },
     };

@@ -767,6 +767,7 @@ impl RouterModel for PacketRouter {
             reserved_space: true,
             load_metrics: true,
             load_reports: true,
+            waits_at_departure: true,
             ..RouterCapabilities::NONE
         },
     };

@@ -364,6 +364,9 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
         };
         self.collection
             .departed(self.simulation, &link_end, &packet, facts, self.context);
+        if link_end.marks() && wait > self.simulation.mark_after {
+            packet.set_mark(1);
+        }
         if !packet.standalone() {
             if link_end.is_far() {
                 packet.count_far_link();

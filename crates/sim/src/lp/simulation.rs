@@ -47,6 +47,8 @@ pub struct Simulation {
     pub uses_source_wait: bool,
     /// What routers, links, NICs and hosts draw, if the experiment says so.
     pub power: Option<Arc<PowerSetting>>,
+    /// Wait for the link to a host beyond which packets are marked.
+    pub mark_after: Time,
     /// The exact shortcuts of this run.
     pub shortcuts: Shortcuts,
 }
@@ -105,6 +107,7 @@ impl Simulation {
             network_latency: experiment.collect.network_latency,
             uses_source_wait: experiment.run.drains() || experiment.collect.network_latency,
             power: experiment.power.clone(),
+            mark_after: experiment.network.router_models.mark_after().unwrap_or(Time::MAX),
             shortcuts,
         }
     }

@@ -45,6 +45,7 @@ const SLOW: u8 = 4;
 const WITH_TAIL: u8 = 8;
 const IN_FLITS: u8 = 16;
 const TO_WHOLE: u8 = 32;
+const MARKS: u8 = 64;
 
 /// What the departure of a packet from a router puts onto a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +103,12 @@ impl LinkEnd {
     /// Whether flits become whole packets at the router at the far end.
     pub fn joins_flits(&self) -> bool {
         self.flags.0 & TO_WHOLE != 0
+    }
+
+    /// Whether packets that have waited for the link are marked.
+    #[inline]
+    pub fn marks(&self) -> bool {
+        self.flags.0 & MARKS != 0
     }
 
     /// Whether the link is slower than those of hosts.
@@ -193,11 +200,15 @@ impl Numbering {
             Peer::Host(end_point) => {
                 let latency = network.links[usize::from(topology::HOST_LINK.0)].latency;
                 let (host, rail) = network.rails.host_and_rail(EndPoint(end_point));
+                let marks = match network.router_models.mark_after() {
+                    Some(_) => MARKS,
+                    None => 0,
+                };
                 Some(LinkEnd {
                     lp: self.host(host),
                     port: rail as u16,
                     class: topology::HOST_LINK,
-                    flags: LinkFlags(TO_HOST | in_flits),
+                    flags: LinkFlags(TO_HOST | in_flits | marks),
                     arrival: latency + network.nic_reception_delay,
                     credit: match moves_flits {
                         false => latency + network.credit_delay,

@@ -187,6 +187,7 @@ fn what_is_collected_goes_on() {
     goes_on_everywhere("input-queued-traffic-classes.toml");
     goes_on_everywhere("collect-host-latency.toml");
     goes_on_everywhere("collect-network-latency.toml");
+    goes_on_everywhere("nic-pairs-dragonfly.toml");
 }
 
 /// The first checkpoint lies in a repetition, the second between two.
@@ -299,7 +300,7 @@ fn programs_in_memory_are_refused_at_the_start() {
 }
 
 /// The first line of a checkpoint.
-const LAYOUT: &[u8] = b"FABRICSIM CHECKPOINT 12\n";
+const LAYOUT: &[u8] = b"FABRICSIM CHECKPOINT 13\n";
 
 /// The bytes of a valid checkpoint of [`SMALL`].
 fn good() -> Vec<u8> {

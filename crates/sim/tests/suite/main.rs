@@ -12,6 +12,7 @@ mod bounds;
 mod checkpoints;
 mod codes_curves;
 mod collection;
+mod congestion_control;
 mod corpus;
 mod credits;
 mod critical_path;

@@ -61,7 +61,7 @@ fn parts_have_their_registered_defaults() {
         ("mappings", "job.0.mapping", "kind", 1),
         ("message-sizes", "job.1.traffic.message", "distribution", 1),
         ("router-models", "network.router", "model", 3),
-        ("nic-models", "network.nic", "model", 0),
+        ("nic-models", "network.nic", "model", 1),
     ] {
         let parts = with_a_constant_default(kind);
         assert_eq!(parts.len(), expected, "{kind}");

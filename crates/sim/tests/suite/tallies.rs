@@ -95,6 +95,18 @@ fn tallies_equal_samples_with_all_router_models() {
     }
 }
 
+/// Acknowledgements of NICs take time on links, and are no packets of jobs.
+#[test]
+fn tallies_have_what_nics_send_themselves() {
+    compare(&format!(
+        "[network]\n{DRAGONFLY}\nrouting = {{ algorithm = \"minimal\" }}\nrouter = {{ buffer = \"2 KiB\" }}\n\
+         nic = {{ congestion_control = \"pairs\", pair_window = \"1 KiB\", congestion_threshold = \"50 ns\" }}\n\
+         packet = \"256 B\"\npacket_header = \"32 B\"\n\
+         [[job]]\ntraffic = {{ pattern = \"incast\", targets = 3, load = 0.3, message = \"1 KiB\" }}\n\
+         [run]\nuntil = \"4321 ns\"\nwarmup = \"1 us\"\n[collect]\nbin = \"100 ns\"\n"
+    ));
+}
+
 /// Ranks that finish, end the traffic beside them, and leave packets on links.
 #[test]
 fn a_run_that_ranks_end_has_nothing_after_its_end() {

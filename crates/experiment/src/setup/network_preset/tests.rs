@@ -133,6 +133,10 @@ const OF_THE_MODEL: &[&str] = &[
     "network.nic.model",
     "network.nic.injection_bandwidth",
     "network.nic.memory_bandwidth",
+    "network.nic.congestion_control",
+    // No source has them; docs/methods/packet.md says why these are the defaults.
+    "network.nic.pair_window",
+    "network.nic.congestion_threshold",
     "network.nic_arbiter",
     "network.planes",
     "network.rail_choice",

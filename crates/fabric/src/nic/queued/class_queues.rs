@@ -124,6 +124,14 @@ impl<T> ClassQueues<T> {
     }
 }
 
+impl<T> Others<T> {
+    /// Whether a message of a class that is not loaded waits, or an acknowledgement.
+    fn have_packets(&self) -> bool {
+        self.classes.as_ref().is_some_and(ClassQueues::have_messages)
+            || (self.pairs.as_ref()).is_some_and(|pairs| !pairs.acknowledgements.is_empty())
+    }
+}
+
 impl<T: NicReport> QueuedNic<T> {
     /// The queues of all traffic classes but the loaded one; `None` with one class.
     #[inline]
@@ -142,10 +150,10 @@ impl<T: NicReport> QueuedNic<T> {
         self.other_classes().map_or(0, |classes| classes.loaded)
     }
 
-    /// Whether a message of any class waits.
+    /// Whether a message of any class waits, or an acknowledgement.
     #[inline]
-    pub(super) fn has_messages(&self) -> bool {
-        !self.queue.is_empty() || self.other_classes().is_some_and(ClassQueues::have_messages)
+    pub(super) fn has_packets(&self) -> bool {
+        !self.queue.is_empty() || self.others.as_deref().is_some_and(Others::have_packets)
     }
 
     /// The VC into which the next packet goes.

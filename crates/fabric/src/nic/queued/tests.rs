@@ -19,7 +19,10 @@ impl Random for Undrawn {
     }
 }
 
-const NO_MEMORY: QueuedNicParameters = QueuedNicParameters { memory: None };
+const NO_MEMORY: QueuedNicParameters = QueuedNicParameters {
+    memory: None,
+    pairs: None,
+};
 
 /// A port with one traffic class and a link of 8 Gbps: 1000 ps per byte.
 fn setup(format: PacketFormat, credits: u32, arbiter: NicArbiter) -> NicSetup {
@@ -43,6 +46,9 @@ struct Out {
     vcs: Vec<u8>,
     wake: Option<Time>,
     injected: Vec<(char, Time)>,
+    consumed: u32,
+    /// Destinations of acknowledgements, and whether they have the mark.
+    controls: Vec<(HostId, bool)>,
 }
 
 impl Journal<QueuedNicUndo<char>> for Out {
@@ -53,6 +59,10 @@ impl Journal<QueuedNicUndo<char>> for Out {
 impl NicOutputs<QueuedNic<char>> for Out {
     fn depart(&mut self, vc: u8, packet: Packet, _: NicSource, _: Time, _: Time, _: bool) {
         self.vcs.push(vc);
+        if packet.is_control() {
+            self.controls
+                .push((packet.destination, packet.sequence == 1 << 15));
+        }
         self.departed.push((packet.message, packet.bytes));
     }
     fn timer(&mut self, _: QueuedNicTimer, after: Time) {
@@ -64,8 +74,9 @@ impl NicOutputs<QueuedNic<char>> for Out {
     fn random(&mut self) -> impl Random {
         Undrawn
     }
-    fn fate(&mut self, _: &Packet, _: PacketFate) {
-        unreachable!("the model delivers all packets")
+    fn fate(&mut self, _: &Packet, fate: PacketFate) {
+        assert_eq!(fate, PacketFate::Consumed);
+        self.consumed += 1;
     }
     fn injected(&mut self, report: char, after: Time) {
         self.injected.push((report, after));
@@ -253,6 +264,8 @@ pub(crate) enum Op {
     Credit(u8, u32),
     /// A packet of this size arrives.
     Arrived(u32),
+    /// A packet of this payload is acknowledged, by this end point, with a mark or without one. It may never have left.
+    Acknowledged(u32, u32, bool),
     /// It may be another packet than those that arrived.
     Stored(u32),
 }
@@ -264,6 +277,7 @@ pub(crate) enum Output {
     Injected(Report, Time),
     Delivered(Option<Packet>),
     Backlog(u64),
+    Fate(Packet, PacketFate),
 }
 
 impl<const KEPT: bool> NicOutputs<QueuedNic<Report>> for UndoRecorder<QueuedNicUndo<Report>, Output, KEPT> {
@@ -279,8 +293,8 @@ impl<const KEPT: bool> NicOutputs<QueuedNic<Report>> for UndoRecorder<QueuedNicU
     fn random(&mut self) -> impl Random {
         Undrawn
     }
-    fn fate(&mut self, _: &Packet, _: PacketFate) {
-        unreachable!("the model delivers all packets")
+    fn fate(&mut self, packet: &Packet, fate: PacketFate) {
+        self.outputs.push(Output::Fate(*packet, fate));
     }
     fn injected(&mut self, report: Report, after: Time) {
         self.outputs.push(Output::Injected(report, after));
@@ -293,12 +307,16 @@ fn incoming(bytes: u32) -> Packet {
 
 /// A NIC under the reverse check. Without classes all messages have the only one. With the arbiter `in-order` it has a
 /// way into memory.
-struct Subject<const ARBITER: usize, const HEADER: u32, const CLASSES: usize, const COPIES: u8>(
-    QueuedNic<Report>,
-);
+struct Subject<
+    const ARBITER: usize,
+    const HEADER: u32,
+    const CLASSES: usize,
+    const COPIES: u8,
+    const PAIRS: bool,
+>(QueuedNic<Report>);
 
-impl<const ARBITER: usize, const HEADER: u32, const CLASSES: usize, const COPIES: u8>
-    Subject<ARBITER, HEADER, CLASSES, COPIES>
+impl<const ARBITER: usize, const HEADER: u32, const CLASSES: usize, const COPIES: u8, const PAIRS: bool>
+    Subject<ARBITER, HEADER, CLASSES, COPIES, PAIRS>
 {
     fn assert_backlog(&self) {
         let state = self.0.state();
@@ -313,8 +331,8 @@ impl<const ARBITER: usize, const HEADER: u32, const CLASSES: usize, const COPIES
     }
 }
 
-impl<const ARBITER: usize, const HEADER: u32, const CLASSES: usize, const COPIES: u8> Reversible
-    for Subject<ARBITER, HEADER, CLASSES, COPIES>
+impl<const ARBITER: usize, const HEADER: u32, const CLASSES: usize, const COPIES: u8, const PAIRS: bool>
+    Reversible for Subject<ARBITER, HEADER, CLASSES, COPIES, PAIRS>
 {
     type Op = Op;
     type Step = QueuedNicUndo<Report>;
@@ -338,7 +356,11 @@ impl<const ARBITER: usize, const HEADER: u32, const CLASSES: usize, const COPIES
             ..setup(format, 250, arbiter)
         };
         let memory = (arbiter == NicArbiter::InOrder).then(|| Rate::bits_per_s(4_000_000_000));
-        Subject(QueuedNic::new(&setup, QueuedNicParameters { memory }))
+        let pairs = PAIRS.then_some(PairControl {
+            window: 250,
+            threshold: Time::ZERO,
+        });
+        Subject(QueuedNic::new(&setup, QueuedNicParameters { memory, pairs }))
     }
 
     fn apply<const KEPT: bool>(
@@ -351,6 +373,11 @@ impl<const ARBITER: usize, const HEADER: u32, const CLASSES: usize, const COPIES
             Op::Send(message) => {
                 let message = Outgoing {
                     traffic_class: message.traffic_class % CLASSES as u8,
+                    // Few destinations, so that windows close.
+                    destination: match PAIRS {
+                        true => HostId(message.destination.0 % 3),
+                        false => message.destination,
+                    },
                     ..message
                 };
                 self.0.send((now, now), &message, out);
@@ -360,6 +387,14 @@ impl<const ARBITER: usize, const HEADER: u32, const CLASSES: usize, const COPIES
                 let delivered = self.0.arrived(now, incoming(bytes), out);
                 out.outputs.push(Output::Delivered(delivered));
             }
+            Op::Acknowledged(from, bytes, marked) if PAIRS => {
+                let mut packet = Packet::new(HostId(from), HostId(0), bytes, 1, Time(0), 0);
+                packet.set_control();
+                packet.sequence = u16::from(marked) << 15;
+                let delivered = self.0.arrived(now, packet, out);
+                out.outputs.push(Output::Delivered(delivered));
+            }
+            Op::Acknowledged(..) => {}
             Op::Stored(bytes) => {
                 let packet = incoming(bytes);
                 assert_eq!(
@@ -418,30 +453,40 @@ fn op() -> impl Strategy<Value = Op> {
         1 => (0u8..9, any::<u32>()).prop_map(|(number, bytes)| Op::Credit(number, bytes)),
         2 => (1u32..150).prop_map(Op::Arrived),
         1 => (1u32..150).prop_map(Op::Stored),
+        3 => (0u32..3, 1u32..101, any::<bool>())
+            .prop_map(|(from, bytes, marked)| Op::Acknowledged(from, bytes, marked)),
     ]
 }
 
 proptest! {
     #[test]
     fn every_input_can_be_undone_and_saved(script in script(op(), 150_000)) {
-        check::<Subject<0, 0, 1, 1>>(&script)?;
-        check::<Subject<1, 0, 1, 1>>(&script)?;
-        check::<Subject<2, 0, 1, 1>>(&script)?;
-        check::<Subject<0, 30, 1, 1>>(&script)?;
-        check::<Subject<1, 30, 1, 1>>(&script)?;
-        check::<Subject<2, 30, 1, 1>>(&script)?;
-        check::<Subject<3, 0, 1, 1>>(&script)?;
+        check::<Subject<0, 0, 1, 1, false>>(&script)?;
+        check::<Subject<1, 0, 1, 1, false>>(&script)?;
+        check::<Subject<2, 0, 1, 1, false>>(&script)?;
+        check::<Subject<0, 30, 1, 1, false>>(&script)?;
+        check::<Subject<1, 30, 1, 1, false>>(&script)?;
+        check::<Subject<2, 30, 1, 1, false>>(&script)?;
+        check::<Subject<3, 0, 1, 1, false>>(&script)?;
+    }
+
+    #[test]
+    fn every_input_can_be_undone_and_saved_with_congestion_control(script in script(op(), 150_000)) {
+        check::<Subject<0, 0, 1, 1, true>>(&script)?;
+        check::<Subject<0, 30, 1, 1, true>>(&script)?;
+        check::<Subject<2, 30, 1, 1, true>>(&script)?;
+        check::<Subject<3, 30, 1, 1, true>>(&script)?;
     }
 
     #[test]
     fn every_input_can_be_undone_and_saved_with_traffic_classes(script in script(op(), 150_000)) {
-        check::<Subject<0, 0, 3, 1>>(&script)?;
-        check::<Subject<1, 30, 3, 1>>(&script)?;
-        check::<Subject<2, 0, 3, 1>>(&script)?;
-        check::<Subject<1, 0, 2, 1>>(&script)?;
-        check::<Subject<1, 0, 1, 2>>(&script)?;
-        check::<Subject<2, 30, 2, 3>>(&script)?;
-        check::<Subject<3, 30, 2, 3>>(&script)?;
+        check::<Subject<0, 0, 3, 1, false>>(&script)?;
+        check::<Subject<1, 30, 3, 1, false>>(&script)?;
+        check::<Subject<2, 0, 3, 1, false>>(&script)?;
+        check::<Subject<1, 0, 2, 1, false>>(&script)?;
+        check::<Subject<1, 0, 1, 2, false>>(&script)?;
+        check::<Subject<2, 30, 2, 3, false>>(&script)?;
+        check::<Subject<3, 30, 2, 3, false>>(&script)?;
     }
 }
 
@@ -578,7 +623,7 @@ fn in_order_a_message_leaves_before_the_next_one() {
 fn packets_queue_on_their_way_into_memory() {
     let memory = Some(Rate::bits_per_s(4_000_000_000));
     let setup = setup(PacketFormat::without_header(100), 250, NicArbiter::RoundRobin);
-    let mut nic: QueuedNic<char> = QueuedNic::new(&setup, QueuedNicParameters { memory });
+    let mut nic: QueuedNic<char> = QueuedNic::new(&setup, QueuedNicParameters { memory, pairs: None });
     let mut out = Out::default();
     let mut delays = Vec::new();
     for now in [100_000, 200_000, 900_000] {
@@ -593,6 +638,90 @@ fn packets_queue_on_their_way_into_memory() {
     assert_eq!(nic.held_packets(), 2);
     let none = QueuedNic::<char>::capabilities(NO_MEMORY);
     assert!(none.accepts_every_arrival && !none.needs_arrivals);
-    let some = QueuedNic::<char>::capabilities(QueuedNicParameters { memory });
+    let some = QueuedNic::<char>::capabilities(QueuedNicParameters { memory, pairs: None });
     assert!(!some.accepts_every_arrival && some.needs_arrivals);
+}
+
+/// A port with windows of two packets of 100 B, without headers.
+fn with_windows(arbiter: NicArbiter) -> QueuedNic<char> {
+    let setup = setup(PacketFormat::without_header(100), u32::MAX, arbiter);
+    let pairs = PairControl {
+        window: 200,
+        threshold: Time::ZERO,
+    };
+    let parameters = QueuedNicParameters {
+        pairs: Some(pairs),
+        ..NO_MEMORY
+    };
+    QueuedNic::new(&setup, parameters)
+}
+
+/// Expires the timer, as often as one is set.
+fn run_timers(nic: &mut QueuedNic<char>, now: &mut Time, out: &mut Out) {
+    while let Some(after) = out.wake.take() {
+        *now += after;
+        nic.timer(*now, QueuedNicTimer::Free, out);
+    }
+}
+
+fn acknowledgement(from: HostId) -> Packet {
+    let mut packet = Packet::new(from, HostId(0), 100, 1, Time(0), 0);
+    packet.set_control();
+    packet
+}
+
+/// With full windows to one end point, messages to another one go on, and those of other sources. Acknowledgements open
+/// the window again, and the packets of a pair keep their order.
+#[test]
+fn closed_windows_hold_up_their_own_pair_only() {
+    for arbiter in [NicArbiter::RoundRobin, NicArbiter::ByMessage, NicArbiter::InOrder] {
+        let (mut nic, mut out, mut now) = (with_windows(arbiter), Out::default(), Time(0));
+        let to = |destination, source, number| Outgoing {
+            destination: HostId(destination),
+            source,
+            ..message(number, 300, 'a')
+        };
+        for message in [to(8, 0, 0), to(8, 0, 1), to(9, 0, 2), to(9, 1, 3), to(7, 1, 4)] {
+            nic.send((now, now), &message, &mut out);
+        }
+        run_timers(&mut nic, &mut now, &mut out);
+        let departed = |out: &Out, numbers: &[u32]| {
+            let packets = out.departed.iter();
+            packets.filter(|(number, _)| numbers.contains(number)).count()
+        };
+        let count = |out: &Out| {
+            [
+                departed(out, &[0, 1]),
+                departed(out, &[2, 3]),
+                departed(out, &[4]),
+            ]
+        };
+        assert_eq!(count(&out), [2, 2, 2], "{arbiter:?}");
+        assert!(!nic.is_active(now), "no packet lacks credits");
+        for _ in 0..4 {
+            assert_eq!(nic.arrived(now, acknowledgement(HostId(8)), &mut out), None);
+            run_timers(&mut nic, &mut now, &mut out);
+        }
+        assert_eq!(count(&out), [6, 2, 2], "{arbiter:?}");
+        assert_eq!(nic.backlog(), 400 + 100);
+        assert_eq!(out.consumed, 4);
+    }
+}
+
+/// A packet is acknowledged before packets of messages leave, to its sender, with its payload and its mark.
+#[test]
+fn arrivals_are_acknowledged_first() {
+    let (mut nic, mut out, mut now) = (with_windows(NicArbiter::RoundRobin), Out::default(), Time(0));
+    nic.send((now, now), &message(0, 200, 'a'), &mut out);
+    let mut marked = incoming(60);
+    marked.set_mark(1);
+    for packet in [incoming(50), marked] {
+        assert_eq!(nic.arrived(now, packet, &mut out), Some(packet));
+    }
+    run_timers(&mut nic, &mut now, &mut out);
+    // Without headers an acknowledgement is one byte.
+    assert_eq!(out.departed, [(0, 100), (50, 1), (60, 1), (0, 100)]);
+    assert_eq!(out.controls, [(HostId(4), false), (HostId(4), true)]);
+    // The last packet starts after the first one and both acknowledgements.
+    assert_eq!(now, Time(102_000));
 }

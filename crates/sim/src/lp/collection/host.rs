@@ -261,6 +261,22 @@ impl HostCollection {
         }
     }
 
+    /// The NIC sends a packet of its own, whose time on the link is final.
+    #[cold]
+    #[inline(never)]
+    pub fn control_departed<C: Context<Simulation>>(
+        &mut self,
+        simulation: &Simulation,
+        bytes: u32,
+        (wait, serialization): (Time, Time),
+        context: &mut C,
+    ) {
+        if simulation.shortcuts.tallies.is_on() {
+            tally_injection(bytes, wait, serialization, context);
+        }
+        self.sent_control(context);
+    }
+
     /// Something becomes of a packet other than a departure or a delivery.
     #[cold]
     #[inline(never)]
@@ -548,9 +564,13 @@ fn tally_made(time: Time, job: u16, bytes: u64, context: &mut impl Context<Simul
 /// Adds a reservation of an injection link to the tally of the worker.
 #[inline(never)]
 fn tally_departure(bytes: u32, facts: HostDepartureFacts, context: &mut impl Context<Simulation>) {
+    tally_injection(bytes, facts.wait, facts.serialization, context);
+}
+
+fn tally_injection(bytes: u32, wait: Time, serialization: Time, context: &mut impl Context<Simulation>) {
     context.tally(TallyStep::Injection {
-        start: context.now() + facts.wait,
-        serialization: facts.serialization,
+        start: context.now() + wait,
+        serialization,
         bytes,
     });
 }

@@ -195,6 +195,15 @@ impl<C: Context<Simulation>, N: RegisteredNic<Report = Injected>> NicOutputs<N>
         self.1 = adapter.send(vc, packet, wait);
     }
 
+    fn depart_control(&mut self, vc: u8, packet: Packet, wait: Time, serialization: Time) {
+        let adapter = &mut self.0;
+        let link = (wait, serialization);
+        adapter
+            .collection
+            .control_departed(adapter.simulation, packet.bytes, link, adapter.context);
+        self.1 = adapter.send(vc, packet, wait);
+    }
+
     #[inline]
     fn depart_at_once(
         &mut self,
