@@ -28,6 +28,7 @@ use crate::dimension_order::hyperx;
 use crate::doal::{BIAS, LinkCost, detour_load, read_bias};
 use crate::load_metric::{METRIC, METRIC_SCOPE};
 use crate::minimal_adaptive::Vcs;
+use crate::path_parts::{PathVisitor, Unvisited};
 use crate::{Algorithm, At, Congestion, Hop, LoadMetric, Random, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
@@ -116,6 +117,10 @@ impl Routing for Dal {
 
     fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
         self.vcs.order_in_hyperx(&*self.topology, router, port, vc)
+    }
+
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        self.vcs.visit_in_hyperx(&*self.topology, self, visitor)
     }
 
     fn route(

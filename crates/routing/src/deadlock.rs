@@ -93,6 +93,17 @@ pub enum NotProven {
     },
     /// A packet that holds the first channel can wait for the second one, against [`Routing::channel_order`].
     Unordered(Box<[Channel; 2]>),
+    /// A path leads over a port and VC of a router that are no channel between routers.
+    NoChannel {
+        /// The router that sends.
+        router: RouterId,
+        /// Its coordinates.
+        coordinates: String,
+        /// The output port.
+        port: Port,
+        /// The virtual channel.
+        vc: u8,
+    },
 }
 
 /// A cycle of channels. Each can wait for the next, and the last for the first.
@@ -158,7 +169,7 @@ pub enum Fault {
 }
 
 impl Channel {
-    fn new(topology: &dyn Topology, (router, port, vc): (RouterId, Port, u8)) -> Channel {
+    pub(crate) fn new(topology: &dyn Topology, (router, port, vc): (RouterId, Port, u8)) -> Channel {
         let Peer::Router(to, _) = topology.peer(router, port) else {
             unreachable!("only links between routers are channels");
         };
@@ -208,6 +219,17 @@ impl fmt::Display for NotProven {
                     "not decided: the order of channels falls from {held} to {asked}"
                 )
             }
+            NotProven::NoChannel {
+                router,
+                coordinates,
+                port,
+                vc,
+            } => write!(
+                f,
+                "a path of router {} ({coordinates}) leads over port {}, VC {vc}, which is no channel to another \
+                 router",
+                router.0, port.0
+            ),
         }
     }
 }
@@ -293,11 +315,12 @@ pub fn prove_deadlock_free(
 ) -> Result<DeadlockFree, NotProven> {
     let mut walk = SituationSearch::new(topology, routing, max_states)?;
     for destination in 0..topology.hosts() {
-        walk.towards(HostId(destination))?;
         // Destinations are about alike, so the first one tells in time that there are too many situations.
-        if destination == 0 && walk.states.saturating_mul(u64::from(topology.hosts())) > max_states {
-            return Err(NotProven::TooLarge { max_states });
-        }
+        walk.limit = match destination {
+            0 => max_states / u64::from(topology.hosts()),
+            _ => max_states,
+        };
+        walk.towards(HostId(destination))?;
     }
     let ordered = walk.is_ordered();
     let (dependencies, rings) = (walk.dependencies(), walk.take_bubble_rings());
@@ -511,6 +534,8 @@ struct SituationSearch<'a> {
     topology: &'a dyn Topology,
     routing: &'a dyn Routing,
     max_states: u64,
+    /// Number of situations at which the search ends for now.
+    limit: u64,
     states: u64,
     /// Index of the first channel of each router.
     first_channel: Vec<u32>,
@@ -542,6 +567,7 @@ impl<'a> SituationSearch<'a> {
             topology,
             routing,
             max_states,
+            limit: max_states,
             states: 0,
             first_channel,
             waits: vec![Vec::new(); channels as usize],
@@ -594,7 +620,7 @@ impl<'a> SituationSearch<'a> {
         destination: HostId,
     ) -> Result<Frame, NotProven> {
         self.states += 1;
-        if self.states > self.max_states {
+        if self.states > self.limit {
             return Err(NotProven::TooLarge {
                 max_states: self.max_states,
             });

@@ -14,7 +14,9 @@ use topology::{Divisor, HostId, Port, RouterId, Shape, Topology, Tree};
 
 use crate::channel_order;
 use crate::fixed::Fixed;
+use crate::path_parts::{PathVisitor, Unvisited};
 use crate::registry::is_tree;
+use crate::tree_parts;
 use crate::{Algorithm, At, Chance, Hop, Oblivious, RouteState};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
@@ -96,6 +98,10 @@ impl Fixed for DestinationModK {
 
     fn channel_order(&self, router: RouterId, port: Port, _: u8) -> Option<u64> {
         channel_order::in_tree(&*self.topology, tree(&*self.topology), router, port)
+    }
+
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        tree_parts::visit(&*self.topology, tree(&*self.topology), visitor)
     }
 
     fn hop(&self, at: At, _: &mut RouteState) -> Hop {

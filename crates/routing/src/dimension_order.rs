@@ -35,7 +35,10 @@ use topology::{Cartesian, HostId, HyperX, Port, RouterId, Shape, Topology, pick}
 
 use crate::channel_order;
 use crate::fixed::Fixed;
+use crate::groups::draw_of;
+use crate::path_parts::{PathVisitor, Unvisited};
 use crate::ring_protection::Rings;
+use crate::router_parts::{SegmentParts, hosts_of_routers};
 use crate::{
     Algorithm, At, BufferClaim, Chance, Congestion, Hop, Oblivious, Random, RouteState, Routing, spread,
 };
@@ -121,6 +124,42 @@ impl Ways {
 
     pub(crate) fn rings(&self) -> Rings {
         self.rings
+    }
+
+    /// Tells the parts of the paths to every router, which begin at these junctions, too.
+    pub(crate) fn visit_paths(&self, begins: &[u8], visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        // In other rings hops depend on the link on which a packet came.
+        if !matches!(self.rings, Rings::None | Rings::Dateline) {
+            return Err(Unvisited::Unknown);
+        }
+        let draws = self.all_draws();
+        let part = SegmentParts {
+            begins,
+            on_the_way: None,
+            end: None,
+        };
+        part.visit(self.topology(), visitor, |from, to, hops| {
+            let at = At::anyone(from, HostId(0));
+            for draw in &draws {
+                let hop = self.hop_to(at, to, || *draw);
+                if !hops.contains(&hop) {
+                    hops.push(hop);
+                }
+            }
+        })
+    }
+
+    /// Draws of which at least one selects each direction and each cable of a dimension.
+    pub(crate) fn all_draws(&self) -> Vec<u32> {
+        let grid = cartesian(&*self.topology);
+        let mut draws = Vec::new();
+        for cables in (0..self.sizes.len()).map(|dimension| grid.links(dimension)) {
+            let cable_draws = (0..cables).map(|cable| (cable << CABLE_SHIFT).div_ceil(cables) << CABLE_SHIFT);
+            draws.extend(cable_draws.flat_map(|draw| [draw, draw | DIRECTIONS]));
+        }
+        draws.sort_unstable();
+        draws.dedup();
+        draws
     }
 
     /// The number of a channel in the order in which a path takes them.
@@ -307,6 +346,10 @@ impl Fixed for DimensionOrder {
         self.ways.order(router, port, vc)
     }
 
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        self.ways.visit_paths(&[], visitor)
+    }
+
     fn hop(&self, at: At, state: &mut RouteState) -> Hop {
         self.ways.hop(at, state)
     }
@@ -419,6 +462,32 @@ impl Fixed for LinkPerDimension {
 
     fn channel_order(&self, router: RouterId, port: Port, _: u8) -> Option<u64> {
         channel_order::dimension_in_hyperx(hyperx(&*self.topology), router, port)
+    }
+
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        let network = hyperx(&*self.topology);
+        let hosts = hosts_of_routers(&*self.topology);
+        let part = SegmentParts {
+            begins: &[],
+            on_the_way: None,
+            end: None,
+        };
+        part.visit(&*self.topology, visitor, |from, to, hops| {
+            let (Some(host), Some((dimension, ..))) =
+                (hosts[to.0 as usize], network.first_difference(from, to))
+            else {
+                return;
+            };
+            let width = network.width(dimension);
+            for cable in 0..width {
+                let mut state = RouteState {
+                    via: draw_of(cable, width),
+                    phase: 1,
+                    ..RouteState::default()
+                };
+                hops.push(self.hop(At::anyone(from, host), &mut state));
+            }
+        })
     }
 
     fn hop(&self, at: At, state: &mut RouteState) -> Hop {

@@ -26,6 +26,8 @@ use crate::channel_order;
 use crate::choice::CheapestHop;
 use crate::dimension_order::hyperx;
 use crate::load_metric::{METRIC, METRIC_SCOPE};
+use crate::path_parts::{PathVisitor, Unvisited};
+use crate::router_parts::hosts_of_routers;
 use crate::{Algorithm, At, Congestion, Hop, LoadMetric, Random, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
@@ -141,6 +143,38 @@ impl Routing for Doal {
     fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
         let dimension = channel_order::dimension_in_hyperx(hyperx(&*self.topology), router, port)?;
         Some(2 * dimension + u64::from(vc))
+    }
+
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        let network = hyperx(&*self.topology);
+        let hosts = hosts_of_routers(&*self.topology);
+        let dimensions = network.dimensions() as u8;
+        // Junctions: behind a dimension, and from the number of dimensions on, on a detour in one.
+        let behind: Vec<u8> = (0..dimensions).collect();
+        let mut hops = Vec::new();
+        for host in hosts.iter().flatten().copied() {
+            let (to, _) = self.topology.attachment(host);
+            for router in (0..self.topology.routers()).map(RouterId) {
+                let Some((dimension, ..)) = network.first_difference(router, to) else {
+                    continue;
+                };
+                let here = dimension as u8;
+                let at = At::anyone(router, host);
+                for (phase, begins) in [(0, &behind[..dimension]), (here + 1, &[dimensions + here])] {
+                    hops.clear();
+                    let state = RouteState {
+                        phase,
+                        ..RouteState::default()
+                    };
+                    self.hops(at, state, |hop, phase| hops.push((hop, phase)));
+                    for (hop, phase) in &hops {
+                        let at = visitor.begin(begins, router, *hop)?;
+                        visitor.end(at, if *phase == 0 { here } else { dimensions + phase - 1 });
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     fn route(

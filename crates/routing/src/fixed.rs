@@ -2,6 +2,7 @@
 
 use topology::{HostId, Port, RouterId};
 
+use crate::path_parts::{PathVisitor, Unvisited};
 use crate::{At, Chance, Congestion, Hop, Oblivious, Random, RouteState, Routing};
 
 /// The definition of an algorithm without choices. [`Routing`] follows from it.
@@ -22,6 +23,12 @@ pub(crate) trait Fixed: Send + Sync {
     /// See [`Routing::channel_order`].
     fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64>;
 
+    /// See [`Routing::visit_paths`].
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        let _ = visitor;
+        Err(Unvisited::Unknown)
+    }
+
     /// The next hop, to the host at its router.
     fn hop(&self, at: At, state: &mut RouteState) -> Hop;
 
@@ -40,6 +47,10 @@ impl<F: Fixed> Routing for F {
 
     fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
         Fixed::channel_order(self, router, port, vc)
+    }
+
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        Fixed::visit_paths(self, visitor)
     }
 
     fn route(&self, at: At, state: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {

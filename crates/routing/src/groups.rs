@@ -73,7 +73,7 @@ impl<T: Topology + Groups> GroupNetwork<T> {
         let (here, there) = (groups.group(router), groups.group(target));
         let (link, path) = choose(groups, here != there);
         if here == there {
-            return Hop::new(groups.local_port(router, target, path), first_vc + 1);
+            return self.inside(router, target, first_vc + 1, path);
         }
         self.through(router, there, first_vc, link, path)
     }
@@ -87,7 +87,13 @@ impl<T: Topology + Groups> GroupNetwork<T> {
         if gateway == router {
             return Hop::new(port, first_vc + 1);
         }
-        Hop::new(groups.local_port(router, gateway, path), first_vc)
+        self.inside(router, gateway, first_vc, path)
+    }
+
+    /// One hop from `router` towards another router of its group.
+    #[inline]
+    pub(crate) fn inside(&self, router: RouterId, target: RouterId, vc: u8, path: u16) -> Hop {
+        Hop::new(self.groups().local_port(router, target, path), vc)
     }
 
     /// Number of links between two groups from which [`Groups::minimal_link`] picks evenly for two routers.
@@ -179,7 +185,7 @@ impl<T: Topology + Groups> GroupNetwork<T> {
         }
     }
 
-    fn local_paths(&self) -> u16 {
+    pub(crate) fn local_paths(&self) -> u16 {
         self.groups().local_paths().max(1)
     }
 
@@ -197,7 +203,7 @@ impl<T: Topology + Groups> GroupNetwork<T> {
 }
 
 /// The `index`-th of `count` draws in equal steps, which hit each of `count` choices once.
-fn draw_of(index: u32, count: u32) -> u32 {
+pub(crate) fn draw_of(index: u32, count: u32) -> u32 {
     (((2 * u64::from(index) + 1) << 31) / u64::from(count)) as u32
 }
 

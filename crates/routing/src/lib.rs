@@ -13,12 +13,15 @@ mod dimension_order;
 mod doal;
 mod equal_paths;
 mod fixed;
+mod group_parts;
 mod groups;
+mod link_counts;
 mod load_metric;
 mod minimal;
 mod minimal_adaptive;
 mod minimal_in_groups;
 mod par;
+mod path_parts;
 mod phases;
 mod piggyback;
 mod planes;
@@ -26,9 +29,11 @@ mod registry;
 mod reports;
 mod ring_protection;
 mod rings;
+mod router_parts;
 mod scatter;
 mod segments;
 mod source_destination_hashed;
+mod tree_parts;
 mod ugal;
 mod valiant;
 mod weight;
@@ -37,6 +42,7 @@ pub use deadlock::{
     Channel, Cycle, DeadlockFree, Fault, Misroute, NotProven, Ordered, check_order, prove_deadlock_free,
 };
 pub use load_metric::{LoadMetric, LoadQuantity, LoadScope};
+pub use path_parts::{Arrival, HeldChannel, OrderedPaths, PathVisitor, Unvisited, prove_by_parts};
 pub use planes::InPlanes;
 pub use registry::{Algorithm, Build, REGISTRY, build};
 pub use reports::Reports;
@@ -196,6 +202,17 @@ pub trait Routing: Send + Sync {
     fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
         let _ = (router, port, vc);
         None
+    }
+
+    /// Tells the visitor the parts of all paths, from the functions that decide about packets: all pairs of channels
+    /// of which a packet can hold the first and ask for the second, for any loads and draws, and perhaps others. For
+    /// networks in which [`Routing::options`] has too many situations.
+    ///
+    /// # Errors
+    /// The visitor stops, or the algorithm does not know the parts of its paths (the default).
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        let _ = visitor;
+        Err(Unvisited::Unknown)
     }
 
     /// Decides the next hop, once per packet and router. `state` travels with the packet.

@@ -20,8 +20,10 @@ use crate::choice::LeastLoadedHop;
 use crate::equal_paths::{DEFAULT_PATHS, PATHS, Rule, rule_in_groups};
 use crate::fixed::Fixed;
 use crate::groups::compiled;
+use crate::link_counts;
 use crate::load_metric::{METRIC, METRIC_SCOPE};
 use crate::minimal_in_groups::MinimalInGroups;
+use crate::path_parts::{PathVisitor, Unvisited};
 use crate::phases::{PhaseNumbering, VCS, renumbered};
 use crate::registry::is_groups;
 use crate::{
@@ -102,6 +104,10 @@ impl Fixed for ShortestPaths {
         Some(u64::from(vc))
     }
 
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        link_counts::visit(&*self.graph, self.vcs, visitor)
+    }
+
     fn hop(&self, at: At, state: &mut RouteState) -> Hop {
         let begun = state.phase > 0;
         let draw = match begun {
@@ -147,6 +153,10 @@ impl Routing for LeastLoaded {
 
     fn channel_order(&self, _: RouterId, _: Port, vc: u8) -> Option<u64> {
         Some(u64::from(vc))
+    }
+
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        link_counts::visit(&*self.graph, self.vcs, visitor)
     }
 
     fn route(

@@ -29,8 +29,10 @@ use crate::channel_order;
 use crate::choice::{CheapestHop, kept};
 use crate::dimension_order::{Shorter, Ways, cartesian, hyperx};
 use crate::load_metric::{METRIC, METRIC_SCOPE};
+use crate::path_parts::{PathVisitor, Unvisited};
 use crate::ring_protection::Rings;
-use crate::{Algorithm, At, Congestion, Hop, LoadMetric, Random, RouteState, Routing};
+use crate::router_parts::{SegmentParts, hosts_of_routers, visit_reserved};
+use crate::{Algorithm, At, BufferClaim, Congestion, Hop, LoadMetric, Random, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "minimal-adaptive",
@@ -62,6 +64,9 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         })
     },
 };
+
+/// Junction: behind a hop with reserved space.
+const RESERVED: u8 = 0;
 
 /// The VCs of an algorithm with an escape: first the escape VCs, then the adaptive ones.
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +106,36 @@ impl Vcs {
             true => Some(0),
             false => Some(1 + channel_order::dimension_in_hyperx(hyperx(topology), router, port)?),
         }
+    }
+
+    /// Tells the parts of paths in a HyperX: hops with reserved space, and those of the escape, which `routing` offers
+    /// for packets with this state.
+    pub(crate) fn visit_in_hyperx(
+        self,
+        topology: &dyn Topology,
+        routing: &dyn Routing,
+        visitor: &mut dyn PathVisitor,
+    ) -> Result<(), Unvisited> {
+        visit_reserved(topology, self.adaptive(), RESERVED, visitor)?;
+        let part = SegmentParts {
+            begins: &[RESERVED],
+            on_the_way: None,
+            end: None,
+        };
+        let hosts = hosts_of_routers(topology);
+        part.visit(topology, visitor, |from, to, hops| {
+            let Some(host) = hosts[to.0 as usize] else {
+                return;
+            };
+            let mut options = Vec::new();
+            routing.options(At::anyone(from, host), RouteState::default(), &mut options);
+            hops.extend(
+                options
+                    .iter()
+                    .map(|(hop, _)| *hop)
+                    .filter(|hop| hop.claim != BufferClaim::Reserved),
+            );
+        })
     }
 
     /// The adaptive VC with the most free space for the packet at a port, if any.
@@ -181,6 +216,11 @@ impl Routing for AcrossGrid {
         }
     }
 
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        visit_reserved(self.escape.topology(), self.vcs.adaptive(), RESERVED, visitor)?;
+        self.escape.visit_paths(&[RESERVED], visitor)
+    }
+
     fn route(
         &self,
         at: At,
@@ -254,6 +294,10 @@ impl Routing for AcrossHyperX {
 
     fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
         self.vcs.order_in_hyperx(&*self.topology, router, port, vc)
+    }
+
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        self.vcs.visit_in_hyperx(&*self.topology, self, visitor)
     }
 
     fn route(&self, at: At, _: &mut RouteState, congestion: &dyn Congestion, random: &mut dyn Random) -> Hop {

@@ -20,7 +20,9 @@ use topology::{Groups, HostId, Port, RouterId, Topology};
 use crate::channel_order;
 use crate::equal_paths::{EqualPaths, Goal, Rule, Segment};
 use crate::fixed::Fixed;
+use crate::group_parts::{GroupParts, ToOtherGroup};
 use crate::groups::{GroupNetwork, PerTopology, add};
+use crate::path_parts::{PathVisitor, Unvisited};
 use crate::{At, Chance, Congestion, Hop, LoadMetric, Oblivious, Random, RouteState, Routing, spread};
 
 /// Builds the routing for any topology of groups; `None` is `hashed`.
@@ -41,6 +43,9 @@ impl PerTopology for MinimalInGroups {
 
 const WAY_CHOSEN: u8 = 1;
 
+/// Junction: in the destination's group.
+const IN_LAST_GROUP: u8 = 0;
+
 struct HashedInGroups<T> {
     network: GroupNetwork<T>,
 }
@@ -54,6 +59,10 @@ impl<T: Topology + Groups> Fixed for HashedInGroups<T> {
 
     fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
         channel_order::in_groups(self.network.groups(), None, (router, port, vc))
+    }
+
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        visit(&self.network, visitor)
     }
 
     fn hop(&self, at: At, state: &mut RouteState) -> Hop {
@@ -95,6 +104,21 @@ impl<T: Topology + Groups> Fixed for HashedInGroups<T> {
     }
 }
 
+/// Tells the parts of minimal paths.
+fn visit<T: Topology + Groups>(
+    network: &GroupNetwork<T>,
+    visitor: &mut dyn PathVisitor,
+) -> Result<(), Unvisited> {
+    let mut parts = GroupParts { network, visitor };
+    parts.to_other_groups(&ToOtherGroup {
+        begins: &[],
+        first_vc: 0,
+        tentative: None,
+        ends: &[IN_LAST_GROUP],
+    })?;
+    parts.inside_groups(&[IN_LAST_GROUP], 1, true, &[])
+}
+
 /// Every router chooses.
 struct ByRouter<T> {
     paths: EqualPaths<T>,
@@ -134,6 +158,10 @@ impl<T: Topology + Groups> Routing for ByRouter<T> {
 
     fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
         channel_order::in_groups(self.paths.network().groups(), None, (router, port, vc))
+    }
+
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        visit(self.paths.network(), visitor)
     }
 
     fn route(

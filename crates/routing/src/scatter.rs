@@ -11,7 +11,9 @@ use topology::{HostId, Port, RouterId, Topology};
 
 use crate::channel_order;
 use crate::destination_mod_k::{even_upwards, tree};
+use crate::path_parts::{PathVisitor, Unvisited};
 use crate::registry::is_tree;
+use crate::tree_parts;
 use crate::{Algorithm, At, Congestion, Hop, Oblivious, Random, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
@@ -34,6 +36,10 @@ impl Routing for Scatter {
 
     fn channel_order(&self, router: RouterId, port: Port, _: u8) -> Option<u64> {
         channel_order::in_tree(&*self.topology, tree(&*self.topology), router, port)
+    }
+
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        tree_parts::visit(&*self.topology, tree(&*self.topology), visitor)
     }
 
     fn route(&self, at: At, _: &mut RouteState, _: &dyn Congestion, random: &mut dyn Random) -> Hop {

@@ -16,7 +16,9 @@ use topology::{HostId, Port, RouterId, Topology, pick};
 use crate::channel_order;
 use crate::destination_mod_k::{even_upwards, tree};
 use crate::fixed::Fixed;
+use crate::path_parts::{PathVisitor, Unvisited};
 use crate::registry::is_tree;
+use crate::tree_parts;
 use crate::{Algorithm, At, Chance, Hop, Oblivious, RouteState, spread};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
@@ -37,6 +39,10 @@ impl Fixed for SourceDestinationHashed {
 
     fn channel_order(&self, router: RouterId, port: Port, _: u8) -> Option<u64> {
         channel_order::in_tree(&*self.topology, tree(&*self.topology), router, port)
+    }
+
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        tree_parts::visit(&*self.topology, tree(&*self.topology), visitor)
     }
 
     fn hop(&self, at: At, state: &mut RouteState) -> Hop {

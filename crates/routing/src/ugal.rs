@@ -39,6 +39,7 @@ use config::{Bytes, Duration, Error, Parameter, Section, Type, parameters};
 use topology::{Port, RouterId, Topology};
 
 use crate::load_metric::{METRIC, METRIC_SCOPE};
+use crate::path_parts::{PathVisitor, Unvisited};
 use crate::phases::{PhaseNumbering, VCS, renumbered};
 use crate::registry::is_groups;
 use crate::segments::{
@@ -434,6 +435,10 @@ impl<L: PathSegments> Routing for Ugal<L> {
 
     fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
         self.segments.channel_order(router, port, vc)
+    }
+
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        self.segments.visit_paths(visitor)
     }
 
     fn route(

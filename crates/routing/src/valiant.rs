@@ -24,6 +24,7 @@ use topology::{HostId, Port, RouterId, Shape, Topology};
 
 use crate::equal_paths::{Rule, rule_in_groups};
 use crate::load_metric::{METRIC, METRIC_SCOPE};
+use crate::path_parts::{PathVisitor, Unvisited};
 use crate::segments::{self, OverSegments, PATHS, PathSegments, SPINE, is_decided};
 use crate::ugal::UgalRule;
 use crate::{Algorithm, At, Congestion, Hop, LoadMetric, Oblivious, Random, RouteState, Routing};
@@ -117,6 +118,10 @@ impl<L: PathSegments> Routing for Valiant<L> {
 
     fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
         self.segments.channel_order(router, port, vc)
+    }
+
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        self.segments.visit_paths(visitor)
     }
 
     fn route(

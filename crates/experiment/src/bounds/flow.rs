@@ -9,6 +9,7 @@ use indexmap::IndexSet;
 use routing::{RouteState, Routing};
 use topology::{HostId, Peer, Port, RouterId, Topology};
 
+use super::Effort;
 use super::timing::{Timing, Upstream};
 
 /// Numbers the outgoing links of routers, by router and port.
@@ -73,6 +74,8 @@ pub struct FlowPattern {
     pub most: Vec<u32>,
     /// Number of situations so far.
     pub situations: u64,
+    /// Number of steps between them so far.
+    pub steps: u64,
     /// Whether packets of some situation take several ports: at random, or by a hash.
     pub is_split: bool,
 }
@@ -145,6 +148,7 @@ impl<'a> FlowWalk<'a> {
             longest: 0.0,
             most: vec![0; self.topology.link_classes().len()],
             situations: 0,
+            steps: 0,
             is_split: false,
         }
     }
@@ -153,14 +157,14 @@ impl<'a> FlowWalk<'a> {
     /// destinations that need about as many situations, this one included.
     ///
     /// # Errors
-    /// The walk needs more than `most` situations in total, extrapolated to the remaining destinations; or the routing
-    /// permits infinite paths.
+    /// The walk needs more situations or steps in total than the effort has, extrapolated to the remaining
+    /// destinations; or the routing permits infinite paths.
     pub fn add(
         &mut self,
         sources: impl Iterator<Item = (RouterId, f64)>,
         destination: HostId,
         remaining: u64,
-        most: u64,
+        most: Effort,
         flow: &mut FlowPattern,
     ) -> Result<(), String> {
         self.situations.clear();
@@ -182,11 +186,20 @@ impl<'a> FlowWalk<'a> {
         let mut next = 0;
         while next < self.situations.len() {
             let open = (self.situations.len() - next) as u64;
-            if (flow.situations + open).saturating_mul(remaining) > most {
+            if (flow.situations + open).saturating_mul(remaining) > most.situations {
+                let most = most.situations;
                 return Err(format!("too large: more than {most} routing situations"));
             }
             flow.situations += 1;
+            let before = self.steps.len();
             self.explore(next as u32, destination)?;
+            flow.steps += (self.steps.len() - before) as u64;
+            if flow.steps.saturating_mul(remaining) > most.steps {
+                let most = most.steps;
+                return Err(format!(
+                    "too large: more than {most} steps between routing situations"
+                ));
+            }
             next += 1;
         }
         self.first.push(self.steps.len());

@@ -26,24 +26,32 @@ use flow::{Channels, FlowPattern, FlowWalk};
 use pairs::{PairFlow, pair_flow};
 use timing::{Timing, longest_idle_ps};
 
+/// Steps between routing situations that take about a second and a half.
+const MOST_STEPS: u64 = 20_000_000;
+
 /// Limits of the computation.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     /// Largest number of routing situations for one job.
     pub situations: u64,
+    /// Largest number of steps from one routing situation to another, for one job. There are many where paths begin
+    /// at random.
+    pub steps: u64,
     /// Largest number of host pairs for which a pattern is asked, for one job.
     pub shares: u64,
 }
 
 impl Effort {
-    /// Some seconds.
+    /// One or two seconds.
     pub const CHECK: Effort = Effort {
         situations: 20_000_000,
+        steps: MOST_STEPS,
         shares: 50_000_000,
     };
     /// Less than a second, for bounds beside a run.
     pub const RUN: Effort = Effort {
         situations: 1_000_000,
+        steps: MOST_STEPS,
         shares: 10_000_000,
     };
 }
@@ -294,7 +302,7 @@ fn flow(
         // The first destination predicts the effort of the others.
         let remaining = if done == 0 { wanted as u64 } else { 1 };
         let sources = demand.sources(*destination);
-        walk.add(sources, host, remaining, effort.situations, &mut flow)?;
+        walk.add(sources, host, remaining, effort, &mut flow)?;
     }
     if alike {
         spread_evenly(topology, channels, used.len(), &mut flow);

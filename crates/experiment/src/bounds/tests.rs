@@ -310,6 +310,7 @@ fn what_is_too_large_says_so() {
     let network = network("kind = \"slim-fly\", q = 5", "algorithm = \"minimal\"");
     let effort = Effort {
         situations: 1000,
+        steps: 1_000_000,
         shares: 1000,
     };
     let uniform = pattern(&network, "pattern = \"uniform\"");
@@ -319,6 +320,18 @@ fn what_is_too_large_says_so() {
         "too large: more than 1000 routing situations"
     );
     assert_eq!((bounds.throughput, bounds.router_throughput), (Some(1.0), None));
+    // Packets go to many routers first.
+    let valiant = self::network("kind = \"slim-fly\", q = 5", "algorithm = \"valiant\"");
+    let few_steps = Effort {
+        situations: 1_000_000,
+        steps: 1000,
+        ..effort
+    };
+    let (bounds, _) = of(&valiant, uniform.as_ref(), few_steps);
+    assert_eq!(
+        bounds.not_computed,
+        "too large: more than 1000 steps between routing situations"
+    );
     let (bounds, loads) = of(&network, &Listed, effort);
     assert_eq!(
         bounds.not_computed,

@@ -20,14 +20,15 @@
 
 use std::sync::Arc;
 
-use topology::{Port, RouterId, Topology};
+use topology::{HostId, Port, RouterId, Topology};
 
 use crate::dimension_order::{Ways, cartesian};
+use crate::path_parts::{PathVisitor, Unvisited};
 use crate::ring_protection::Rings;
 use crate::{At, Chance, Hop, RouteState, spread};
 
 use super::intermediate_routers::IntermediateRouters;
-use super::routers::RouterSegments;
+use super::routers::{RouterSegments, visit_segments};
 use super::{LAST_SEGMENT, PathStart, TENTATIVE, UNDECIDED};
 
 pub(super) struct CartesianSegments {
@@ -89,6 +90,24 @@ impl RouterSegments for CartesianSegments {
         let vcs = self.ways.rings().vcs();
         let segment = u64::from(vc / vcs) * self.ways.order_end();
         Some(segment + self.ways.order(router, port, vc % vcs)?)
+    }
+
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        let draws = self.ways.all_draws();
+        let vcs = (
+            self.retractable.then_some(0),
+            self.nodes.any().then_some(self.first_vc),
+            self.last_vc,
+        );
+        visit_segments(self.topology(), vcs, visitor, |from, to, vc, hops| {
+            let at = At::anyone(from, HostId(0));
+            for draw in &draws {
+                let hop = self.step(at, to, || *draw, vc);
+                if !hops.contains(&hop) {
+                    hops.push(hop);
+                }
+            }
+        })
     }
 
     #[inline]

@@ -17,6 +17,8 @@ use std::sync::Arc;
 use config::{Error, Section};
 use topology::{Graph, Port, RouterId, Topology};
 
+use crate::link_counts;
+use crate::path_parts::{PathVisitor, Unvisited};
 use crate::{At, Chance, Hop, RouteState, spread};
 
 use super::intermediate_routers::IntermediateRouters;
@@ -91,6 +93,10 @@ impl RouterSegments for GraphSegments {
 
     fn channel_order(&self, _: RouterId, _: Port, vc: u8) -> Option<u64> {
         Some(u64::from(vc))
+    }
+
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        link_counts::visit(&*self.topology, self.vcs, visitor)
     }
 
     #[inline]

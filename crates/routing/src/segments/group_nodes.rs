@@ -93,6 +93,11 @@ impl GroupNodes {
         }
     }
 
+    /// Whether packets inside a group have intermediate nodes.
+    pub(super) fn has_places_inside(&self) -> bool {
+        self.places_inside > 0
+    }
+
     pub(super) fn has_hosts(&self, groups: &impl Groups, router: RouterId) -> bool {
         let of_group = groups.routers_per_group();
         self.leaves

@@ -36,9 +36,11 @@ use topology::{Divisor, Groups, HostId, Port, RouterId, Topology, pick};
 
 use crate::channel_order;
 use crate::groups::{GroupNetwork, add};
+use crate::path_parts::{PathVisitor, Unvisited};
 use crate::{At, Chance, Congestion, Hop, Oblivious, Random, Reports, RouteState, spread};
 
 use super::group_nodes::{Ends, GroupNodes, IntermediateNode, VC_INSIDE_GROUP, towards_inside};
+use super::group_parts;
 use super::{
     ARRIVED, AtSpine, FIRST_SEGMENT, INSIDE_GROUP, Intermediate, LAST_SEGMENT, PathSegments, PathStart,
     TENTATIVE, UNDECIDED,
@@ -338,6 +340,10 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
 
     fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
         channel_order::in_groups(self.network.groups(), self.nodes.down_first(), (router, port, vc))
+    }
+
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        group_parts::visit(&self.network, &self.nodes, RETRACTABLE, visitor)
     }
 
     #[inline]

@@ -19,10 +19,12 @@ use topology::{Groups, HostId, Port, RouterId, Topology};
 use crate::channel_order;
 use crate::equal_paths::{EqualPaths, Goal, Rule, Segment};
 use crate::groups::add;
+use crate::path_parts::{PathVisitor, Unvisited};
 use crate::ugal::UgalRule;
 use crate::{At, Chance, Congestion, Hop, Oblivious, Random, Reports, RouteState};
 
 use super::group_nodes::{Ends, GroupNodes, IntermediateNode, VC_INSIDE_GROUP, towards_inside};
+use super::group_parts;
 use super::{
     ARRIVED, AtSpine, FIRST_SEGMENT, INSIDE_GROUP, Intermediate, LAST_SEGMENT, PathSegments, PathStart,
     TENTATIVE,
@@ -289,6 +291,10 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
 
     fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
         channel_order::in_groups(self.groups(), self.nodes.down_first(), (router, port, vc))
+    }
+
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        group_parts::visit(self.paths.network(), &self.nodes, RETRACTABLE, visitor)
     }
 
     #[inline]

@@ -17,10 +17,12 @@ use std::sync::Arc;
 use topology::{HyperX, Port, RouterId, Shape, Topology, pick};
 
 use crate::channel_order;
+use crate::groups::draw_of;
+use crate::path_parts::{PathVisitor, Unvisited};
 use crate::{At, Chance, Hop, RouteState, spread};
 
 use super::intermediate_routers::IntermediateRouters;
-use super::routers::RouterSegments;
+use super::routers::{RouterSegments, visit_segments};
 use super::{LAST_SEGMENT, PathStart, TENTATIVE, UNDECIDED};
 
 pub(super) struct DimensionSegments {
@@ -87,6 +89,27 @@ impl RouterSegments for DimensionSegments {
         let network = hyperx(&*self.topology);
         let dimension = channel_order::dimension_in_hyperx(network, router, port)?;
         Some(u64::from(vc) * network.dimensions() as u64 + dimension)
+    }
+
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        let network = hyperx(&*self.topology);
+        let draws: Vec<Vec<u32>> = (0..network.dimensions())
+            .map(|dimension| network.width(dimension))
+            .map(|width| (0..width).map(|cable| draw_of(cable, width)).collect())
+            .collect();
+        let vcs = (
+            self.retractable.then_some(0),
+            self.nodes.any().then_some(self.first_vc),
+            self.vcs() - 1,
+        );
+        visit_segments(&*self.topology, vcs, visitor, |from, to, vc, hops| {
+            let (dimension, ..) = network.first_difference(from, to).expect("another router");
+            hops.extend(
+                draws[dimension]
+                    .iter()
+                    .map(|draw| self.step(from, to, || *draw, vc).0),
+            );
+        })
     }
 
     #[inline]

@@ -10,6 +10,7 @@
 mod cartesian;
 mod graph;
 mod group_nodes;
+mod group_parts;
 mod groups;
 mod groups_by_router;
 mod hyperx;
@@ -24,6 +25,7 @@ use topology::{Groups, HostId, Port, RouterId, Shape, Topology};
 
 use crate::equal_paths::{self, EqualPaths, Rule, rule_in_groups};
 use crate::groups::{GroupNetwork, PerTopology, compiled};
+use crate::path_parts::{PathVisitor, Unvisited};
 use crate::registry::is_groups;
 use crate::ugal::UgalRule;
 use crate::{At, Chance, Congestion, Hop, Oblivious, Random, Reports, RouteState, Routing};
@@ -114,6 +116,12 @@ pub(crate) trait PathSegments: Send + Sync {
 
     /// See [`Routing::channel_order`].
     fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64>;
+
+    /// See [`Routing::visit_paths`].
+    ///
+    /// # Errors
+    /// The visitor stops.
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited>;
 
     /// The router and port of a host.
     fn attachment(&self, host: HostId) -> (RouterId, Port);

@@ -4,6 +4,8 @@
 
 use topology::{HostId, Peer, Port, RouterId, Topology};
 
+use crate::path_parts::{PathVisitor, Unvisited};
+use crate::router_parts::SegmentParts;
 use crate::{At, Chance, Congestion, Hop, Oblivious, Random, RouteState, spread};
 
 use super::intermediate_routers::{IntermediateRouters, RemainingRouters};
@@ -20,6 +22,9 @@ pub(super) trait RouterSegments: Send + Sync {
 
     /// See [`Routing::channel_order`].
     fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64>;
+
+    /// See [`Routing::visit_paths`].
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited>;
 
     /// One hop towards the intermediate router, which is another one.
     fn first_segment(&self, at: At, state: &mut RouteState) -> Hop;
@@ -49,6 +54,47 @@ pub(super) trait RouterSegments: Send + Sync {
     );
 }
 
+/// Junction: at the intermediate router.
+pub(super) const AT_NODE: u8 = 0;
+/// Junction: on a minimal path that can be left.
+pub(super) const ON_TENTATIVE: u8 = 1;
+
+/// Tells the parts of all segments of paths, with the first VC of each: minimal ones that can be left, those to
+/// intermediate nodes, and those to the destination.
+pub(super) fn visit_segments(
+    topology: &dyn Topology,
+    (tentative, first, last): (Option<u8>, Option<u8>, u8),
+    visitor: &mut dyn PathVisitor,
+    hops: impl Fn(RouterId, RouterId, u8, &mut Vec<Hop>),
+) -> Result<(), Unvisited> {
+    let on = |vc: u8| {
+        let hops = &hops;
+        move |from: RouterId, to: RouterId, out: &mut Vec<Hop>| hops(from, to, vc, out)
+    };
+    if let Some(vc) = tentative {
+        let part = SegmentParts {
+            begins: &[],
+            on_the_way: Some(ON_TENTATIVE),
+            end: None,
+        };
+        part.visit(topology, visitor, on(vc))?;
+    }
+    if let Some(vc) = first {
+        let part = SegmentParts {
+            begins: &[ON_TENTATIVE],
+            on_the_way: None,
+            end: Some(AT_NODE),
+        };
+        part.visit(topology, visitor, on(vc))?;
+    }
+    let part = SegmentParts {
+        begins: &[AT_NODE],
+        on_the_way: None,
+        end: None,
+    };
+    part.visit(topology, visitor, on(last))
+}
+
 impl<L: RouterSegments> PathSegments for L {
     type Ends = RemainingRouters;
     type IntermediateNode = u32;
@@ -63,6 +109,10 @@ impl<L: RouterSegments> PathSegments for L {
 
     fn channel_order(&self, router: RouterId, port: Port, vc: u8) -> Option<u64> {
         RouterSegments::channel_order(self, router, port, vc)
+    }
+
+    fn visit_paths(&self, visitor: &mut dyn PathVisitor) -> Result<(), Unvisited> {
+        RouterSegments::visit_paths(self, visitor)
     }
 
     fn attachment(&self, host: HostId) -> (RouterId, Port) {

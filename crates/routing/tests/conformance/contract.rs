@@ -7,7 +7,8 @@ use std::sync::Arc;
 use fabricsim_routing::{check_order, prove_deadlock_free};
 use topology::{Peer, Port, RouterId, Shape, Topology};
 
-use crate::networks::{is_minimal, is_ordered};
+use crate::networks::{has_parts, is_minimal, is_ordered};
+use crate::parts;
 use crate::walk::{Draws, pairs, path, routings};
 
 /// Fewest links from a router to every other, with at most one global link in networks of groups.
@@ -55,7 +56,8 @@ pub fn check(topology: &Arc<dyn Topology>, max_states: u64) {
                 assert!(links.len() >= topology.distance(from, to) as usize);
             }
         }
-        match prove_deadlock_free(&**topology, &*routing, max_states) {
+        let recorded = parts::Recorded::new(&**topology, &*routing);
+        match prove_deadlock_free(&**topology, &recorded, max_states) {
             Ok(proof) => {
                 assert!(proof.states >= u64::from(topology.hosts()).pow(2));
                 assert!(proof.channels <= topology.router_links() * u64::from(routing.vcs()));
@@ -73,5 +75,7 @@ pub fn check(topology: &Arc<dyn Topology>, max_states: u64) {
             }
             Err(failure) => panic!("{what}: {failure}"),
         }
+        let known = parts::check(recorded, &what);
+        assert_eq!(known, has_parts(name, parameters, &topology.shape()), "{what}");
     }
 }

@@ -7,6 +7,7 @@ mod graphs;
 mod grids;
 mod groups;
 mod networks;
+mod parts;
 mod random;
 mod refused;
 mod trees;

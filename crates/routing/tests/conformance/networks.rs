@@ -399,6 +399,21 @@ pub fn is_ordered(name: &str, parameters: &str, shape: &Shape<'_>) -> bool {
         || name == "dimension-order" && straight)
 }
 
+/// Whether an algorithm with these parameters tells the parts of its paths.
+pub fn has_parts(name: &str, parameters: &str, shape: &Shape<'_>) -> bool {
+    match name {
+        "dimension-order" => {
+            !matches!(shape, Shape::Graph(_))
+                && !parameters.contains("deadlock")
+                && !parameters.contains("random")
+        }
+        "minimal-adaptive" => !parameters.contains("bubble"),
+        "adaptive" | "dal" | "destination-mod-k" | "doal" | "scatter" | "source-destination-hashed" => true,
+        "minimal" | "par" | "piggyback" | "ugal" | "valiant" => !parameters.contains("by-phase"),
+        _ => false,
+    }
+}
+
 pub type Knows = fn(&Shape<'_>) -> bool;
 
 fn is_groups(shape: &Shape<'_>) -> bool {
