@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use crate::toys::{Edit, TOYS};
 
 /// Version of the copied crates. It keeps their compiled files apart from those of the workspace.
-const VERSION: &str = "0.1.0-toys";
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-toys");
 
 /// Name of the program, which the linker would otherwise put in the place of `fabricsim`.
 const PROGRAM: &str = "fabricsim-toys";
@@ -208,7 +208,15 @@ fn with_edits(file: &Path, content: Vec<u8>) -> Vec<u8> {
         text = edited(&text, edit).unwrap_or_else(|why| panic!("{why}"));
     }
     match &*name {
-        "Cargo.toml" => text = text.replace("\nversion = \"0.1.0\"", &format!("\nversion = \"{VERSION}\"")),
+        "Cargo.toml" => {
+            let own = concat!("\nversion = \"", env!("CARGO_PKG_VERSION"), "\"");
+            assert_eq!(
+                text.matches(own).count(),
+                1,
+                "{name} has the version of the workspace once"
+            );
+            text = text.replace(own, &format!("\nversion = \"{VERSION}\""))
+        }
         "Cargo.lock" => text = locked(&text),
         "crates/cli/Cargo.toml" => {
             text = text.replace("name = \"fabricsim\"", &format!("name = \"{PROGRAM}\""))
