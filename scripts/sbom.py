@@ -97,7 +97,7 @@ def python_requirements() -> list[tuple[str, str, str | None]]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     # These extras are for the developers and are not installed with a release.
     extras = {k: v for k, v in project["optional-dependencies"].items() if k not in ("test", "docs", "dev")}
-    given = [(text, None) for text in project["dependencies"]]
+    given: list[tuple[str, str | None]] = [(text, None) for text in project["dependencies"]]
     given += [(text, extra) for extra, texts in extras.items() for text in texts]
     found = []
     for text, extra in given:
@@ -167,9 +167,8 @@ def document() -> dict[str, Any]:
     references = {p["id"]: f"pkg:cargo/{p['name']}@{p['version']}" for p in packages}
     embedded = [embedded_component(item) for item in tools.embedded_in(tools.shipped(tools.dependencies()))]
     python = python_components()
-    version = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"][
-        "version"
-    ]
+    manifest = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
+    version = manifest["workspace"]["package"]["version"]
     root = f"pkg:pypi/fabricsim@{version}"
     of_root = sorted(f"pkg:cargo/{name}@{version}" for name in tools.RELEASED)
     graph = {

@@ -209,13 +209,10 @@ fn with_edits(file: &Path, content: Vec<u8>) -> Vec<u8> {
     }
     match &*name {
         "Cargo.toml" => {
-            let own = concat!("\nversion = \"", env!("CARGO_PKG_VERSION"), "\"");
-            assert_eq!(
-                text.matches(own).count(),
-                1,
-                "{name} has the version of the workspace once"
-            );
-            text = text.replace(own, &format!("\nversion = \"{VERSION}\""))
+            // That of the packages, and those that dependencies on them ask for.
+            let own = concat!("version = \"", env!("CARGO_PKG_VERSION"), "\"");
+            assert!(text.contains(own), "{name} has {own}");
+            text = text.replace(own, &format!("version = \"{VERSION}\""))
         }
         "Cargo.lock" => text = locked(&text),
         "crates/cli/Cargo.toml" => {
