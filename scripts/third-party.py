@@ -44,7 +44,14 @@ ALLOWED = [
 UNDECLARED: dict[str, tuple[str, str]] = {}
 
 CRATES_IO = ("registry+https://github.com/rust-lang/crates.io-index", "sparse+https://index.crates.io/")
-RELEASED = ("fabricsim-cli", "fabricsim-py")
+# The command, the Python module, and the libraries of real programs that come with both.
+RELEASED = (
+    "fabricsim-cli",
+    "fabricsim-py",
+    "fabricsim-libmpi",
+    "fabricsim-libmpi-abi",
+    "fabricsim-rank-clock",
+)
 # Only these: for all systems there would be crates that no release contains.
 SYSTEMS = (
     "x86_64-unknown-linux-gnu",
@@ -484,8 +491,8 @@ def dependencies() -> list[Crate]:
     ]
 
 
-def shipped(crates: Iterable[Crate]) -> list[Crate]:
-    """Those that the released command and Python module contain.
+def linked() -> set[tuple[str, str]]:
+    """Name and version of all crates that what is released contains, those of the workspace among them.
 
     Of `cargo tree`, since the graph of `cargo metadata` has optional dependencies that no feature enables.
     """
@@ -493,8 +500,14 @@ def shipped(crates: Iterable[Crate]) -> list[Crate]:
     targets = [argument for system in SYSTEMS for argument in ("--target", system)]
     edges = ["--edges", "normal,no-proc-macro", "--prefix", "none", "--format", "{p}"]
     tree = cargo("tree", "--all-features", *packages, *targets, *edges)
-    within = {tuple(line.split()[:2]) for line in tree.splitlines() if line}
-    return [crate for crate in crates if (crate.name, f"v{crate.version}") in within]
+    pairs = (line.split()[:2] for line in tree.splitlines() if line)
+    return {(name, version.removeprefix("v")) for name, version in pairs}
+
+
+def shipped(crates: Iterable[Crate]) -> list[Crate]:
+    """Those that what is released contains."""
+    within = linked()
+    return [crate for crate in crates if (crate.name, crate.version) in within]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use crate::toys::{Edit, TOYS};
 
 /// Version of the copied crates. It keeps their compiled files apart from those of the workspace.
-const VERSION: &str = "0.1.0-toys";
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-toys");
 
 /// Name of the program, which the linker would otherwise put in the place of `fabricsim`.
 const PROGRAM: &str = "fabricsim-toys";
@@ -208,7 +208,12 @@ fn with_edits(file: &Path, content: Vec<u8>) -> Vec<u8> {
         text = edited(&text, edit).unwrap_or_else(|why| panic!("{why}"));
     }
     match &*name {
-        "Cargo.toml" => text = text.replace("\nversion = \"0.1.0\"", &format!("\nversion = \"{VERSION}\"")),
+        "Cargo.toml" => {
+            // That of the packages, and those that dependencies on them ask for.
+            let own = concat!("version = \"", env!("CARGO_PKG_VERSION"), "\"");
+            assert!(text.contains(own), "{name} has {own}");
+            text = text.replace(own, &format!("version = \"{VERSION}\""))
+        }
         "Cargo.lock" => text = locked(&text),
         "crates/cli/Cargo.toml" => {
             text = text.replace("name = \"fabricsim\"", &format!("name = \"{PROGRAM}\""))
