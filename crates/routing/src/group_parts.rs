@@ -43,7 +43,7 @@ impl<T: Topology + Groups> GroupParts<'_, T> {
 
     /// The parts from every router to all other groups. At routers without hosts only those start that
     /// have a link of this router: others would go down and up again.
-    pub(crate) fn to_other_groups(&mut self, part: &ToOtherGroup<'_>) -> Result<(), Unvisited> {
+    pub(crate) fn between_groups(&mut self, part: &ToOtherGroup<'_>) -> Result<(), Unvisited> {
         let all = self.groups().groups();
         for here in 0..all {
             for there in (0..all).filter(|there| *there != here) {
