@@ -41,7 +41,8 @@
 //! *Order.* Most algorithms know numbers of their channels ([`Routing::channel_order`]) that rise along every path.
 //! Then the graph has no cycle, whatever its size. [`prove_deadlock_free`] compares all decisions with the order, where
 //! it can visit all. [`check_order`] compares those of a bounded number of paths, in networks of any size. It finds
-//! hops against the order, but a sample is no proof.
+//! hops against the order, but a sample is no proof. [`prove_by_parts`](crate::prove_by_parts) compares all hops of the
+//! parts of paths, in large networks, too.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;

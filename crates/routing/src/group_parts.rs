@@ -6,7 +6,7 @@ use topology::{Groups, RouterId, Topology};
 
 use crate::Hop;
 use crate::groups::GroupNetwork;
-use crate::path_parts::{Arrival, PathVisitor, Unvisited};
+use crate::path_parts::{HopEnd, PathVisitor, Unvisited};
 
 /// Tells a visitor the parts of a network's paths.
 pub(crate) struct GroupParts<'a, T> {
@@ -41,9 +41,9 @@ impl<T: Topology + Groups> GroupParts<'_, T> {
         (group * of_group..(group + 1) * of_group).map(RouterId)
     }
 
-    /// The parts from every router to all other groups. At routers without hosts only those over a link of their own
-    /// begin: others would go down and up again.
-    pub(crate) fn to_other_groups(&mut self, part: &ToOtherGroup<'_>) -> Result<(), Unvisited> {
+    /// The parts from every router to all other groups. At routers without hosts only those start that
+    /// have a link of this router: others would go down and up again.
+    pub(crate) fn between_groups(&mut self, part: &ToOtherGroup<'_>) -> Result<(), Unvisited> {
         let all = self.groups().groups();
         for here in 0..all {
             for there in (0..all).filter(|there| *there != here) {
@@ -69,7 +69,7 @@ impl<T: Topology + Groups> GroupParts<'_, T> {
     fn go_on_to(
         &mut self,
         part: &ToOtherGroup<'_>,
-        at: Arrival,
+        at: HopEnd,
         (there, gateway, link): (u32, RouterId, u32),
     ) -> Result<(), Unvisited> {
         if self.groups().group(at.router) == there {
@@ -134,7 +134,7 @@ impl<T: Topology + Groups> GroupParts<'_, T> {
         Ok(())
     }
 
-    fn go_on_inside(&mut self, at: Arrival, to: RouterId, vc: u8, ends: &[u8]) -> Result<(), Unvisited> {
+    fn go_on_inside(&mut self, at: HopEnd, to: RouterId, vc: u8, ends: &[u8]) -> Result<(), Unvisited> {
         if at.router == to {
             ends.iter().for_each(|junction| self.visitor.end(at, *junction));
             return Ok(());

@@ -42,7 +42,7 @@ pub use deadlock::{
     Channel, Cycle, DeadlockFree, Fault, Misroute, NotProven, Ordered, check_order, prove_deadlock_free,
 };
 pub use load_metric::{LoadMetric, LoadQuantity, LoadScope};
-pub use path_parts::{Arrival, HeldChannel, OrderedPaths, PathVisitor, Unvisited, prove_by_parts};
+pub use path_parts::{HeldChannel, HopEnd, OrderedPaths, PathVisitor, Unvisited, prove_by_parts};
 pub use planes::InPlanes;
 pub use registry::{Algorithm, Build, REGISTRY, build};
 pub use reports::Reports;

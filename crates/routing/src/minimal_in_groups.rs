@@ -110,7 +110,7 @@ fn visit<T: Topology + Groups>(
     visitor: &mut dyn PathVisitor,
 ) -> Result<(), Unvisited> {
     let mut parts = GroupParts { network, visitor };
-    parts.to_other_groups(&ToOtherGroup {
+    parts.between_groups(&ToOtherGroup {
         begins: &[],
         first_vc: 0,
         tentative: None,

@@ -21,9 +21,9 @@ use crate::{BufferClaim, Hop, Routing};
 /// A channel that a packet holds: a router, its output port and a VC.
 pub type HeldChannel = (RouterId, Port, u8);
 
-/// A packet behind a hop.
+/// The end of a hop, with the packet there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
+pub struct HopEnd {
     /// The channel that it holds.
     pub held: HeldChannel,
     /// The number of this channel in [`Routing::channel_order`].
@@ -47,16 +47,16 @@ pub trait PathVisitor {
     ///
     /// # Errors
     /// The visit has to stop.
-    fn begin(&mut self, junctions: &[u8], router: RouterId, hop: Hop) -> Result<Arrival, Unvisited>;
+    fn begin(&mut self, junctions: &[u8], router: RouterId, hop: Hop) -> Result<HopEnd, Unvisited>;
 
     /// A packet goes on inside a part.
     ///
     /// # Errors
     /// The visit has to stop.
-    fn go_on(&mut self, at: Arrival, hop: Hop) -> Result<Arrival, Unvisited>;
+    fn go_on(&mut self, at: HopEnd, hop: Hop) -> Result<HopEnd, Unvisited>;
 
     /// A part ends, or may end, at a junction.
-    fn end(&mut self, at: Arrival, junction: u8);
+    fn end(&mut self, at: HopEnd, junction: u8);
 }
 
 /// What [`prove_by_parts`] has compared.
@@ -152,7 +152,7 @@ impl PartOrder<'_> {
     }
 
     /// The packet behind a hop.
-    fn arrive(&mut self, router: RouterId, hop: Hop) -> Result<Arrival, Unvisited> {
+    fn arrive(&mut self, router: RouterId, hop: Hop) -> Result<HopEnd, Unvisited> {
         self.hops += 1;
         if self.hops > self.max_hops {
             let max_states = self.max_hops;
@@ -174,7 +174,7 @@ impl PartOrder<'_> {
             .routing
             .channel_order(router, hop.port, hop.vc)
             .ok_or(Unvisited::Unknown)?;
-        Ok(Arrival {
+        Ok(HopEnd {
             held: (router, hop.port, hop.vc),
             number,
             router: next,
@@ -200,7 +200,7 @@ impl PartOrder<'_> {
 }
 
 impl PathVisitor for PartOrder<'_> {
-    fn begin(&mut self, junctions: &[u8], router: RouterId, hop: Hop) -> Result<Arrival, Unvisited> {
+    fn begin(&mut self, junctions: &[u8], router: RouterId, hop: Hop) -> Result<HopEnd, Unvisited> {
         let next = self.arrive(router, hop)?;
         if hop.claim != BufferClaim::Reserved {
             for junction in junctions {
@@ -213,7 +213,7 @@ impl PathVisitor for PartOrder<'_> {
         Ok(next)
     }
 
-    fn go_on(&mut self, at: Arrival, hop: Hop) -> Result<Arrival, Unvisited> {
+    fn go_on(&mut self, at: HopEnd, hop: Hop) -> Result<HopEnd, Unvisited> {
         let next = self.arrive(at.router, hop)?;
         if hop.claim != BufferClaim::Reserved && at.number >= next.number {
             let failure = self.falls(at.held, next.held);
@@ -222,7 +222,7 @@ impl PathVisitor for PartOrder<'_> {
         Ok(next)
     }
 
-    fn end(&mut self, at: Arrival, junction: u8) {
+    fn end(&mut self, at: HopEnd, junction: u8) {
         let comes = &mut self.junction(junction, at.router).comes;
         if comes.is_none_or(|(greatest, _)| at.number > greatest) {
             *comes = Some((at.number, at.held));

@@ -408,6 +408,7 @@ mod tests {
         let dragonfly =
             "kind = \"dragonfly\", hosts_per_router = 4, routers_per_group = 8, global_links_per_router = 4";
         let torus = "kind = \"torus\", sizes = [8, 8, 16]";
+        let large_torus = "kind = \"torus\", sizes = [16, 16, 16]";
         let whole = RouterCapabilities::NONE;
         for (topology, routing, has, says) in [
             (dragonfly, "algorithm = \"minimal\"", whole, "acyclic"),
@@ -417,6 +418,12 @@ mod tests {
             (
                 torus,
                 "algorithm = \"minimal-adaptive\"",
+                whole,
+                "parts of all paths",
+            ),
+            (
+                large_torus,
+                "algorithm = \"dimension-order\", deadlock = \"dateline-at-entry\"",
                 whole,
                 "paths keep the order of channels",
             ),

@@ -9,7 +9,7 @@ use indexmap::IndexSet;
 use routing::{RouteState, Routing};
 use topology::{HostId, Peer, Port, RouterId, Topology};
 
-use super::Effort;
+use super::effort::Effort;
 use super::timing::{Timing, Upstream};
 
 /// Numbers the outgoing links of routers, by router and port.

@@ -32,7 +32,7 @@ pub(super) fn visit<T: Topology + Groups>(
     let mut parts = GroupParts { network, visitor };
     let (first_vc, last_vc) = (nodes.first_vc, nodes.last_vc);
     if retractable {
-        parts.to_other_groups(&ToOtherGroup {
+        parts.between_groups(&ToOtherGroup {
             begins: &[],
             first_vc: last_vc,
             tentative: Some((0, TENTATIVE)),
@@ -40,7 +40,7 @@ pub(super) fn visit<T: Topology + Groups>(
         })?;
     }
     // The last segment, and minimal paths that cannot be left.
-    parts.to_other_groups(&ToOtherGroup {
+    parts.between_groups(&ToOtherGroup {
         begins: &[AT_NODE, BELOW_SPINE],
         first_vc: last_vc,
         tentative: None,
@@ -53,7 +53,7 @@ pub(super) fn visit<T: Topology + Groups>(
         true => &[AT_NODE],
         false => &[AT_NODE, IN_GROUP_OF_NODE],
     };
-    parts.to_other_groups(&ToOtherGroup {
+    parts.between_groups(&ToOtherGroup {
         begins: &[TENTATIVE],
         first_vc,
         tentative: None,

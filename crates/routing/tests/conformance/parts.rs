@@ -70,11 +70,11 @@ struct Told<'a> {
 }
 
 impl Told<'_> {
-    fn arrive(&self, router: RouterId, hop: Hop) -> Arrival {
+    fn arrive(&self, router: RouterId, hop: Hop) -> HopEnd {
         let Peer::Router(next, _) = self.topology.peer(router, hop.port) else {
             panic!("{router:?} {hop:?} is no hop to a router");
         };
-        Arrival {
+        HopEnd {
             held: (router, hop.port, hop.vc),
             number: 0,
             router: next,
@@ -96,7 +96,7 @@ impl Told<'_> {
 }
 
 impl PathVisitor for Told<'_> {
-    fn begin(&mut self, junctions: &[u8], router: RouterId, hop: Hop) -> Result<Arrival, Unvisited> {
+    fn begin(&mut self, junctions: &[u8], router: RouterId, hop: Hop) -> Result<HopEnd, Unvisited> {
         let next = self.arrive(router, hop);
         for junction in junctions {
             self.begins
@@ -106,12 +106,12 @@ impl PathVisitor for Told<'_> {
         }
         Ok(next)
     }
-    fn go_on(&mut self, at: Arrival, hop: Hop) -> Result<Arrival, Unvisited> {
+    fn go_on(&mut self, at: HopEnd, hop: Hop) -> Result<HopEnd, Unvisited> {
         let next = self.arrive(at.router, hop);
         self.pairs.insert((at.held, next.held));
         Ok(next)
     }
-    fn end(&mut self, at: Arrival, junction: u8) {
+    fn end(&mut self, at: HopEnd, junction: u8) {
         self.ends
             .entry((junction, at.router))
             .or_default()
@@ -161,13 +161,13 @@ struct WithFault<'a, F> {
 }
 
 impl<F: Fn(RouterId, Hop) -> Hop> PathVisitor for WithFault<'_, F> {
-    fn begin(&mut self, junctions: &[u8], router: RouterId, hop: Hop) -> Result<Arrival, Unvisited> {
+    fn begin(&mut self, junctions: &[u8], router: RouterId, hop: Hop) -> Result<HopEnd, Unvisited> {
         self.visitor.begin(junctions, router, (self.fault)(router, hop))
     }
-    fn go_on(&mut self, at: Arrival, hop: Hop) -> Result<Arrival, Unvisited> {
+    fn go_on(&mut self, at: HopEnd, hop: Hop) -> Result<HopEnd, Unvisited> {
         self.visitor.go_on(at, (self.fault)(at.router, hop))
     }
-    fn end(&mut self, at: Arrival, junction: u8) {
+    fn end(&mut self, at: HopEnd, junction: u8) {
         self.visitor.end(at, junction);
     }
 }
