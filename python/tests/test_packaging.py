@@ -1,12 +1,17 @@
 """Recipes of packaging/ and the workflow of wheels: what they name is what the manifests have.
 
-Nothing is built here: no test has a daemon for containers, Spack or EasyBuild.
+Only the source distribution is made here: no test has a daemon for containers, Spack or EasyBuild.
 """
 
 from __future__ import annotations
 
 import ast
+import json
 import re
+import shutil
+import subprocess
+import sys
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +71,52 @@ def test_the_source_distribution_has_the_libraries_of_real_programs() -> None:
     assert {
         f"crates/{name}/**/*" for name in ("libmpi", "libmpi-abi", "libmpi-core", "rank-clock")
     } == included
+
+
+@pytest.fixture(scope="module")
+def distributions(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The source distribution, made twice."""
+    beside = Path(sys.executable).with_name("maturin")
+    maturin = str(beside) if beside.is_file() else shutil.which("maturin")
+    if maturin is None or shutil.which("cargo") is None:
+        pytest.skip("maturin and cargo make the source distribution")
+    found = []
+    for name in ("first", "second"):
+        folder = tmp_path_factory.mktemp(name)
+        done = subprocess.run(
+            [maturin, "sdist", "--out", str(folder)], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        found += folder.iterdir()
+    return found
+
+
+def test_the_same_sources_make_the_same_distribution(distributions: list[Path]) -> None:
+    first, second = (file.read_bytes() for file in distributions)
+    assert first == second
+
+
+def test_the_source_distribution_is_a_workspace_with_all_crates(
+    distributions: list[Path], tmp_path: Path
+) -> None:
+    with tarfile.open(distributions[0]) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (root,) = tmp_path.iterdir()
+    assert root.name == f"fabricsim-{manifest()['version']}"
+    assert {"Cargo.lock", "LICENSE", "THIRD-PARTY.md", "pyproject.toml"} <= {f.name for f in root.iterdir()}
+    assert not list(root.rglob("*.so")), "what is compiled is no source"
+    # `--locked`: the lock file fits the crates that are there.
+    command = ["cargo", "metadata", "--no-deps", "--offline", "--locked", "--format-version", "1"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    there = {package["name"] for package in json.loads(done.stdout)["packages"]}
+    assert there == {
+        tomllib.loads(f.read_text())["package"]["name"] for f in ROOT.glob("crates/*/Cargo.toml")
+    }
+    # Files that code includes by macros lie where they are in the repository.
+    for crate in ("view/assets", "experiment/presets", "libmpi/include"):
+        kept = {f.relative_to(ROOT) for f in (ROOT / "crates" / crate).rglob("*") if f.is_file()}
+        assert kept and kept <= {f.relative_to(root) for f in root.rglob("*")}, crate
 
 
 def test_the_container_has_version_compiler_and_steps_that_exist() -> None:
