@@ -4,10 +4,11 @@
     scripts/sbom.py            prints it
     scripts/sbom.py FILE       writes it
 
-Own code, as no tool covers it: cyclonedx-bom describes an environment of Python and sees no crates inside a
-module, and cargo-cyclonedx has to be compiled, writes a file for each crate, and knows neither the JavaScript
-and C that crates bring along nor the Python dependencies. What is linked is what `THIRD-PARTY.md` lists
-(scripts/third-party.py), on Linux and macOS, with and without MPI.
+Own code, as no tool covers all of it: cyclonedx-bom describes an environment of Python and sees no crates
+inside a module. maturin and cargo-cyclonedx list the crates of one package (newer versions of maturin do so
+in each wheel), and know neither the JavaScript and C that crates bring along, nor the Python dependencies,
+nor the libraries of real programs. What is linked is what `THIRD-PARTY.md` lists (scripts/third-party.py), on
+Linux and macOS, with and without MPI.
 
 The same commit has the same file: the time is that of the commit, the serial number that of the content.
 """

@@ -203,6 +203,32 @@ def test_files_that_disagree_are_refused(
     assert problems(release, sources) == expected
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "expected"),
+    [
+        ("packaging/Containerfile", "ARG VERSION=1.2.2\n", "the version is 1.2.2, Cargo.toml has 1.2.3"),
+        (
+            "packaging/spack/package.py",
+            '    version("1.2.2")\n',
+            "the version is 1.2.2, Cargo.toml has 1.2.3",
+        ),
+        ("packaging/spack/package.py", "", "has no version; expected 1.2.3 in a line like"),
+        (
+            "packaging/easybuild/fabricsim-1.2.2.eb",
+            "version = '1.2.2'\n",
+            "the version is 1.2.2, Cargo.toml has 1.2.3",
+        ),
+    ],
+)
+def test_recipes_of_another_version_are_refused(
+    release: Any, sources: Path, file: str, text: str, expected: str
+) -> None:
+    (sources / file).parent.mkdir(parents=True)
+    (sources / file).write_text(text)
+    (problem,) = release.version_problems(sources)
+    assert problem.startswith(f"{file}: {expected}")
+
+
 def test_a_tag_needs_dates_that_agree(release: Any, sources: Path) -> None:
     assert problems(release, sources, tagging=True) == [
         "CHANGELOG.md:3: a release has its date; expected '## 1.2.3 (2026-12-24)'"

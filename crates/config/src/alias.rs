@@ -325,6 +325,8 @@ pub static KEY_ALIASES: &[Alias] = &[
         &["iterations", "repetitions"],
     ),
     alias(&["alloc", "allocation"], &["placement"]),
+    // Of version 0.1.0.
+    alias(&["compute-scale"], &["compute", "job.compute"]),
     // The run.
     alias(
         &["duration", "end", "runtime", "sim-time", "stop", "time", "until"],

@@ -251,6 +251,10 @@ fn short_names_lead_to_the_name_that_is_meant() {
             &["network.bw: unknown key", "'network.link.bandwidth'"],
         ),
         (
+            &[("job.0.compute_scale", "2")],
+            &["job.0.compute_scale: unknown key", "did you mean 'compute'?"],
+        ),
+        (
             &[("network.link.bw", "\"1 Gbps\"")],
             &["did you mean 'bandwidth'?"],
         ),
