@@ -20,7 +20,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 
-use crate::server::HttpAnswer;
+use crate::answer::HttpAnswer;
 
 /// Maximum size of a request in bytes.
 const LONGEST_REQUEST: usize = 16 * 1024;
@@ -29,7 +29,7 @@ const PIECE: usize = 64 * 1024;
 
 /// Bounds of what clients take.
 #[derive(Clone, Copy)]
-pub(crate) struct Bounds {
+pub(crate) struct ConnectionBounds {
     /// Time until a request is complete.
     request: Duration,
     /// Time in which a client takes no piece of its answer.
@@ -40,7 +40,7 @@ pub(crate) struct Bounds {
 }
 
 /// Browsers open connections before they need them, up to six for each page.
-pub(crate) const BOUNDS: Bounds = Bounds {
+pub(crate) const BOUNDS: ConnectionBounds = ConnectionBounds {
     request: Duration::from_secs(60),
     piece: Duration::from_secs(20),
     connections: 128,
@@ -48,7 +48,7 @@ pub(crate) const BOUNDS: Bounds = Bounds {
 };
 
 /// What the server does with requests.
-pub(crate) trait Requests: Send + Sync + 'static {
+pub(crate) trait RequestHandler: Send + Sync + 'static {
     fn answer(&self, request: &Parts) -> HttpAnswer;
 
     /// Whether the answer needs memory of its own.
@@ -57,7 +57,7 @@ pub(crate) trait Requests: Send + Sync + 'static {
 
 /// What a connection does.
 #[derive(Clone, Copy)]
-enum Stage {
+enum ConnectionStage {
     /// It waits for a request.
     Idle,
     /// The answer is being made.
@@ -68,14 +68,14 @@ enum Stage {
 
 /// What a connection does, seen from outside of its task.
 #[derive(Clone)]
-struct Progress(Arc<Mutex<Stage>>);
+struct Progress(Arc<Mutex<ConnectionStage>>);
 
 impl Progress {
-    fn set(&self, stage: Stage) {
+    fn set(&self, stage: ConnectionStage) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = stage;
     }
 
-    fn get(&self) -> Stage {
+    fn get(&self) -> ConnectionStage {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -83,7 +83,7 @@ impl Progress {
     async fn stalled(&self, patience: Duration) {
         loop {
             tokio::time::sleep(patience / 10).await;
-            if let Stage::Sending(since) = self.get()
+            if let ConnectionStage::Sending(since) = self.get()
                 && since.elapsed() > patience
             {
                 return;
@@ -93,14 +93,14 @@ impl Progress {
 }
 
 /// The body of an answer. The bytes of its last piece may be in the socket when it ends.
-pub(crate) struct Answer {
+pub(crate) struct AnswerBody {
     rest: Bytes,
     progress: Progress,
     /// Free when the answer has been sent.
     _place: Option<OwnedSemaphorePermit>,
 }
 
-impl Body for Answer {
+impl Body for AnswerBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -111,7 +111,7 @@ impl Body for Answer {
         if self.rest.is_empty() {
             return Poll::Ready(None);
         }
-        self.progress.set(Stage::Sending(Instant::now()));
+        self.progress.set(ConnectionStage::Sending(Instant::now()));
         let size = self.rest.len().min(PIECE);
         let piece = self.rest.split_to(size);
         Poll::Ready(Some(Ok(Frame::data(piece))))
@@ -126,23 +126,23 @@ impl Body for Answer {
     }
 }
 
-impl Drop for Answer {
+impl Drop for AnswerBody {
     fn drop(&mut self) {
-        self.progress.set(Stage::Idle);
+        self.progress.set(ConnectionStage::Idle);
     }
 }
 
 /// All connections.
 pub(crate) struct Connections<R> {
     requests: Arc<R>,
-    bounds: Bounds,
+    bounds: ConnectionBounds,
     answers: Arc<Semaphore>,
     /// The oldest first.
     open: Vec<(AbortHandle, Progress)>,
 }
 
-impl<R: Requests> Connections<R> {
-    pub fn new(requests: Arc<R>, bounds: Bounds) -> Connections<R> {
+impl<R: RequestHandler> Connections<R> {
+    pub fn new(requests: Arc<R>, bounds: ConnectionBounds) -> Connections<R> {
         Connections {
             requests,
             bounds,
@@ -156,13 +156,14 @@ impl<R: Requests> Connections<R> {
     pub fn converse(&mut self, stream: TcpStream) {
         self.open.retain(|(task, _)| !task.is_finished());
         if self.open.len() >= self.bounds.connections {
-            let idle = |(_, progress): &(AbortHandle, Progress)| matches!(progress.get(), Stage::Idle);
+            let idle =
+                |(_, progress): &(AbortHandle, Progress)| matches!(progress.get(), ConnectionStage::Idle);
             match self.open.iter().position(idle) {
                 Some(oldest) => self.open.remove(oldest).0.abort(),
                 None => return,
             }
         }
-        let progress = Progress(Arc::new(Mutex::new(Stage::Idle)));
+        let progress = Progress(Arc::new(Mutex::new(ConnectionStage::Idle)));
         let (requests, answers) = (self.requests.clone(), self.answers.clone());
         let task = answer_requests(stream, requests, answers, self.bounds, progress.clone());
         self.open.push((tokio::spawn(task).abort_handle(), progress));
@@ -170,18 +171,18 @@ impl<R: Requests> Connections<R> {
 }
 
 /// Answers the requests of a connection.
-async fn answer_requests<R: Requests>(
+async fn answer_requests<R: RequestHandler>(
     stream: TcpStream,
     requests: Arc<R>,
     answers: Arc<Semaphore>,
-    bounds: Bounds,
+    bounds: ConnectionBounds,
     progress: Progress,
 ) {
     let watched = progress.clone();
     let service = service_fn(move |request: Request<Incoming>| {
         let (requests, answers, progress) = (requests.clone(), answers.clone(), progress.clone());
         async move {
-            progress.set(Stage::Working);
+            progress.set(ConnectionStage::Working);
             let request = request.into_parts().0;
             let place = match requests.is_for_data(&request) {
                 true => answers.acquire_owned().await.ok(),
@@ -189,7 +190,7 @@ async fn answer_requests<R: Requests>(
             };
             let answer = tokio::task::spawn_blocking(move || requests.answer(&request)).await;
             let answer = answer.unwrap_or_else(|error| HttpAnswer::refused(500, error));
-            Ok::<_, Infallible>(answer.into_response(|rest| Answer {
+            Ok::<_, Infallible>(answer.into_response(|rest| AnswerBody {
                 rest,
                 progress,
                 _place: place,
@@ -222,7 +223,7 @@ mod tests {
     /// Answers everything with so many bytes.
     struct Zeros(usize);
 
-    impl Requests for Zeros {
+    impl RequestHandler for Zeros {
         fn answer(&self, _: &Parts) -> HttpAnswer {
             HttpAnswer::refused(200, "0".repeat(self.0))
         }
@@ -233,7 +234,7 @@ mod tests {
     }
 
     /// A server, and its address.
-    fn served(size: usize, bounds: Bounds) -> std::net::SocketAddr {
+    fn served(size: usize, bounds: ConnectionBounds) -> std::net::SocketAddr {
         let (told, address) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
@@ -274,7 +275,7 @@ mod tests {
     fn idle_connections_give_way_to_new_ones() {
         let address = served(
             10,
-            Bounds {
+            ConnectionBounds {
                 connections: 4,
                 ..BOUNDS
             },
@@ -290,7 +291,7 @@ mod tests {
     fn answers_that_nobody_reads_are_dropped() {
         // More than the sockets of both sides hold.
         let size = 32 << 20;
-        let bounds = Bounds {
+        let bounds = ConnectionBounds {
             answers: 1,
             piece: Duration::from_millis(200),
             ..BOUNDS

@@ -8,6 +8,7 @@
 //! columns. It does not know how the tables were computed, and derives no results from them; verdicts are those of
 //! `results`.
 
+mod answer;
 mod catalogue;
 mod communication;
 mod connection;

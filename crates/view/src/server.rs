@@ -16,21 +16,21 @@ use std::time::Duration;
 
 use hyper::body::Bytes;
 use hyper::http::request::Parts;
-use hyper::{Method, Response, header};
+use hyper::{Method, header};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::runtime::{self, Runtime};
 use tokio::sync::Notify;
 
+use crate::answer::HttpAnswer;
 use crate::catalogue::Catalogue;
 use crate::communication::communication;
-use crate::connection::{Answer, BOUNDS, Connections, Requests};
+use crate::connection::{BOUNDS, Connections, RequestHandler};
 use crate::folder::{OpenError, ResultFolder};
 use crate::page::asset;
 use crate::query::Query;
 use crate::slice::{self, ColumnValues, Slice, SliceError};
 use crate::timeline::{self, RankSample};
-use crate::wire;
 
 /// Pause after a connection that could not be accepted, for example because no file descriptor is free.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -66,75 +66,6 @@ impl StopSignal {
     /// Stops the server.
     pub fn stop(&self) {
         self.0.notify_one();
-    }
-}
-
-/// The outcome of a request.
-pub(crate) struct HttpAnswer {
-    status: u16,
-    kind: &'static str,
-    body: Bytes,
-}
-
-const TEXT: &str = "text/plain; charset=utf-8";
-const JSON: &str = "application/json";
-const BINARY: &str = "application/octet-stream";
-
-/// Headers of every answer.
-const HEADERS: &[(&str, &str)] = &[
-    ("Allow", "GET"),
-    ("X-Content-Type-Options", "nosniff"),
-    ("Cross-Origin-Resource-Policy", "same-origin"),
-    ("Cross-Origin-Opener-Policy", "same-origin"),
-    ("Referrer-Policy", "no-referrer"),
-    ("Cache-Control", "no-store"),
-    (
-        "Content-Security-Policy",
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
-         frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
-    ),
-];
-
-impl HttpAnswer {
-    pub fn refused(status: u16, why: impl ToString) -> HttpAnswer {
-        HttpAnswer {
-            status,
-            kind: TEXT,
-            body: why.to_string().into(),
-        }
-    }
-
-    /// The response. `sent` makes its body.
-    pub fn into_response(self, sent: impl FnOnce(Bytes) -> Answer) -> Response<Answer> {
-        let mut response = Response::builder()
-            .status(self.status)
-            .header(header::CONTENT_TYPE, self.kind);
-        for (name, value) in HEADERS {
-            response = response.header(*name, *value);
-        }
-        response
-            .body(sent(self.body))
-            .expect("constant headers are valid")
-    }
-
-    fn json(value: &serde_json::Value) -> HttpAnswer {
-        HttpAnswer {
-            status: 200,
-            kind: JSON,
-            body: value.to_string().into(),
-        }
-    }
-
-    fn slice(slice: Result<Slice, SliceError>) -> HttpAnswer {
-        match slice {
-            Ok(slice) => HttpAnswer {
-                status: 200,
-                kind: BINARY,
-                body: wire::encode(&slice).into(),
-            },
-            Err(error @ SliceError::Unreadable(_)) => HttpAnswer::refused(500, error),
-            Err(error) => HttpAnswer::refused(400, error),
-        }
     }
 }
 
@@ -222,7 +153,7 @@ fn is_foreign(request: &Parts) -> bool {
     })
 }
 
-impl Requests for ServerState {
+impl RequestHandler for ServerState {
     /// Results, not files of the page, which are in the program.
     fn is_for_data(&self, request: &Parts) -> bool {
         request.uri.path().starts_with("/data/")
