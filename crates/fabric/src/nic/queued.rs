@@ -59,7 +59,7 @@ pub struct QueuedNicState<T> {
     /// When the way into memory is free, and packets on it; `None` without a bandwidth of memory.
     memory: Option<(Time, u32)>,
     /// `None` without congestion control.
-    pairs: Option<PairsState>,
+    pairs: Option<Box<PairsState>>,
 }
 
 /// The mutable state of one traffic class of a [`QueuedNic`].
@@ -723,7 +723,7 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
             counters: self.counters,
             stalls: self.stalls,
             memory: self.memory().map(|memory| (memory.free, memory.held)),
-            pairs: self.pairs().map(Pairs::state),
+            pairs: self.pairs().map(|pairs| Box::new(pairs.state())),
         }
     }
 
@@ -731,7 +731,7 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
         let port = self.end_point.0;
         let acknowledges = |pairs: &PairsState| !pairs.acknowledgements.is_empty();
         let is_empty = state.classes.iter().all(|class| class.queue.is_empty())
-            && !state.pairs.as_ref().is_some_and(acknowledges);
+            && !state.pairs.as_deref().is_some_and(acknowledges);
         if state.blocked_since.is_some() && is_empty {
             return Err(format!(
                 "NIC port {port}: its saved state lacks credits, but has nothing to send"
@@ -777,7 +777,7 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
             ));
         }
         if let (Some(pairs), Some(saved)) = (self.pairs_mut(), state.pairs) {
-            pairs.restore(saved);
+            pairs.restore(*saved);
         }
         if let (Some(memory), Some((free, held))) = (self.memory_mut(), state.memory) {
             (memory.free, memory.held) = (free, held);
