@@ -24,7 +24,7 @@ use crate::{
 
 use class_queues::ClassQueues;
 use memory::MemoryQueue;
-use pairs::{Acknowledgement, CONGESTION_CONTROLS, Pair, Pairs, PairsState};
+use pairs::{CONGESTION_CONTROLS, PairWindows, PairWindowsState};
 
 pub use pairs::PairControl;
 pub use undo::QueuedNicUndo;
@@ -59,7 +59,7 @@ pub struct QueuedNicState<T> {
     /// When the way into memory is free, and packets on it; `None` without a bandwidth of memory.
     memory: Option<(Time, u32)>,
     /// `None` without congestion control.
-    pairs: Option<Box<PairsState>>,
+    pairs: Option<Box<PairWindowsState>>,
 }
 
 /// The mutable state of one traffic class of a [`QueuedNic`].
@@ -119,7 +119,7 @@ struct Others<T> {
     /// `None`: memory takes packets as they arrive.
     memory: Option<MemoryQueue>,
     /// `None` without congestion control.
-    pairs: Option<Box<Pairs>>,
+    pairs: Option<Box<PairWindows>>,
 }
 
 /// A timer of a [`QueuedNic`].
@@ -513,7 +513,7 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
             true => 0,
             false => ClassQueues::<T>::bytes(classes),
         };
-        let of_pairs = parameters.pairs.map_or(0, |_| size_of::<Pairs>() as u64);
+        let of_pairs = parameters.pairs.map_or(0, |_| size_of::<PairWindows>() as u64);
         size_of::<Others<T>>() as u64 + of_classes + of_pairs
     }
 
@@ -529,7 +529,7 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
                     .map(|rate| MemoryQueue::new(setup.ejection, rate)),
                 pairs: parameters
                     .pairs
-                    .map(|control| Box::new(Pairs::new(control, setup.format.payload))),
+                    .map(|control| Box::new(PairWindows::new(control, setup.format.payload))),
             })
         });
         QueuedNic {
@@ -729,7 +729,7 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
 
     fn restore(&mut self, state: QueuedNicState<T>) -> Result<(), String> {
         let port = self.end_point.0;
-        let acknowledges = |pairs: &PairsState| !pairs.acknowledgements.is_empty();
+        let acknowledges = |pairs: &PairWindowsState| !pairs.acknowledgements.is_empty();
         let is_empty = state.classes.iter().all(|class| class.queue.is_empty())
             && !state.pairs.as_deref().is_some_and(acknowledges);
         if state.blocked_since.is_some() && is_empty {

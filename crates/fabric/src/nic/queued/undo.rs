@@ -1,6 +1,11 @@
 //! The undo steps of a NIC port.
 
-use super::*;
+use des::Time;
+use topology::HostId;
+
+use super::pairs::{Acknowledgement, Pair};
+use crate::ClassTurnUndo;
+use crate::nic::arbiter::TurnUndo;
 
 /// An undo step of a [`QueuedNic`].
 #[derive(Clone, Copy, Debug)]
