@@ -38,6 +38,12 @@ const REGISTRIES: &[[&str; 3]] = &[
 /// Uses that do not count: the crate, the file, the file that it uses, and why they use each other.
 const MUTUAL: &[[&str; 4]] = &[
     [
+        "fabric",
+        "nic::queued::pairs",
+        "nic::queued",
+        "windows choose among the messages of a port, and a port keeps windows",
+    ],
+    [
         "config",
         "setting",
         "section",

@@ -4,6 +4,7 @@
 mod class_queues;
 mod memory;
 mod pairs;
+mod undo;
 
 use std::collections::VecDeque;
 
@@ -23,9 +24,10 @@ use crate::{
 
 use class_queues::ClassQueues;
 use memory::MemoryQueue;
-use pairs::{Acknowledgement, CONGESTION_CONTROLS, Pair, Pairs, PairsState};
+use pairs::{CONGESTION_CONTROLS, PairWindows, PairWindowsState};
 
 pub use pairs::PairControl;
+pub use undo::QueuedNicUndo;
 
 /// The part of a message that is not sent yet, and what its packets carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,111 +44,6 @@ struct Queued<T> {
 /// The sources that wait, and the one whose turn it is. `M` is a message.
 type Competitors<'a, M> = (&'a mut OtherSources<M>, Sending<'a, M>);
 
-/// An undo step of a [`QueuedNic`].
-#[derive(Clone, Copy, Debug)]
-pub enum QueuedNicUndo<T> {
-    /// A message went to the end of the queue of the source whose turn it is.
-    Taken {
-        /// The source that had its turn before.
-        source: u16,
-    },
-    /// The other sources, or the turn, changed.
-    Turn(TurnUndo),
-    /// The timer expired.
-    Woken {
-        /// Whether a timer was pending.
-        pending: bool,
-    },
-    /// The timer was set.
-    TimerSet,
-    /// The router returned credits.
-    Credited {
-        /// Bytes.
-        bytes: u32,
-    },
-    /// The next packet lacked credits.
-    Blocked,
-    /// A packet of the first message departed.
-    Departed {
-        /// Bytes of the packet on the wire.
-        bytes: u32,
-        /// End of the previous link reservation.
-        busy_until: Time,
-        /// Since when the packet had lacked credits.
-        blocked_since: Option<Time>,
-    },
-    /// The queues and credits of another traffic class were loaded.
-    ClassLoaded {
-        /// The class before.
-        class: u8,
-    },
-    /// The credits of another copy of the VC were loaded.
-    CopyLoaded {
-        /// The copy before.
-        copy: u8,
-    },
-    /// The turns of the traffic classes changed.
-    ClassTurn(ClassTurnUndo),
-    /// A packet took its time on the way into memory.
-    Stored {
-        /// When the way was free before.
-        free: Time,
-        /// Whether it is delivered later.
-        held: bool,
-    },
-    /// A packet was delivered that had waited for memory.
-    Delivered,
-    /// A packet to an end point left or was acknowledged.
-    PairChanged {
-        /// The end point.
-        to: HostId,
-        /// What was known of it.
-        before: Option<Pair>,
-    },
-    /// A packet that arrived is to be acknowledged.
-    AcknowledgementQueued,
-    /// An acknowledgement departed.
-    Acknowledged(Acknowledgement),
-    /// A packet of the NIC itself took the link. Fields as above.
-    LinkReserved {
-        /// Bytes of the packet on the wire.
-        bytes: u32,
-        /// End of the previous link reservation.
-        busy_until: Time,
-        /// Since when the packet had lacked credits.
-        blocked_since: Option<Time>,
-    },
-    /// All windows were closed while the next packet lacked credits.
-    Unblocked {
-        /// Since when it had lacked them.
-        since: Time,
-        /// The time of the change.
-        until: Time,
-    },
-    /// A message went to the front of the queue.
-    MovedForward {
-        /// Its place before.
-        from: u32,
-    },
-    /// The first message went to the end of the queue.
-    MovedBack,
-    /// The first message was completely sent and left the queue.
-    Finished {
-        /// Receiving end point.
-        destination: HostId,
-        /// Its number.
-        number: u32,
-        /// Job.
-        job: u16,
-        /// Whether its packets count individually.
-        standalone: bool,
-        /// The report that was due.
-        report: Option<T>,
-        /// Time at which the host handed it over.
-        created_at: Time,
-    },
-}
-
 /// The mutable state of a [`QueuedNic`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueuedNicState<T> {
@@ -162,7 +59,7 @@ pub struct QueuedNicState<T> {
     /// When the way into memory is free, and packets on it; `None` without a bandwidth of memory.
     memory: Option<(Time, u32)>,
     /// `None` without congestion control.
-    pairs: Option<PairsState>,
+    pairs: Option<Box<PairWindowsState>>,
 }
 
 /// The mutable state of one traffic class of a [`QueuedNic`].
@@ -222,7 +119,7 @@ struct Others<T> {
     /// `None`: memory takes packets as they arrive.
     memory: Option<MemoryQueue>,
     /// `None` without congestion control.
-    pairs: Option<Box<Pairs>>,
+    pairs: Option<Box<PairWindows>>,
 }
 
 /// A timer of a [`QueuedNic`].
@@ -616,7 +513,7 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
             true => 0,
             false => ClassQueues::<T>::bytes(classes),
         };
-        let of_pairs = parameters.pairs.map_or(0, |_| size_of::<Pairs>() as u64);
+        let of_pairs = parameters.pairs.map_or(0, |_| size_of::<PairWindows>() as u64);
         size_of::<Others<T>>() as u64 + of_classes + of_pairs
     }
 
@@ -632,7 +529,7 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
                     .map(|rate| MemoryQueue::new(setup.ejection, rate)),
                 pairs: parameters
                     .pairs
-                    .map(|control| Box::new(Pairs::new(control, setup.format.payload))),
+                    .map(|control| Box::new(PairWindows::new(control, setup.format.payload))),
             })
         });
         QueuedNic {
@@ -826,15 +723,15 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
             counters: self.counters,
             stalls: self.stalls,
             memory: self.memory().map(|memory| (memory.free, memory.held)),
-            pairs: self.pairs().map(Pairs::state),
+            pairs: self.pairs().map(|pairs| Box::new(pairs.state())),
         }
     }
 
     fn restore(&mut self, state: QueuedNicState<T>) -> Result<(), String> {
         let port = self.end_point.0;
-        let acknowledges = |pairs: &PairsState| !pairs.acknowledgements.is_empty();
+        let acknowledges = |pairs: &PairWindowsState| !pairs.acknowledgements.is_empty();
         let is_empty = state.classes.iter().all(|class| class.queue.is_empty())
-            && !state.pairs.as_ref().is_some_and(acknowledges);
+            && !state.pairs.as_deref().is_some_and(acknowledges);
         if state.blocked_since.is_some() && is_empty {
             return Err(format!(
                 "NIC port {port}: its saved state lacks credits, but has nothing to send"
@@ -880,7 +777,7 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
             ));
         }
         if let (Some(pairs), Some(saved)) = (self.pairs_mut(), state.pairs) {
-            pairs.restore(saved);
+            pairs.restore(*saved);
         }
         if let (Some(memory), Some((free, held))) = (self.memory_mut(), state.memory) {
             (memory.free, memory.held) = (free, held);

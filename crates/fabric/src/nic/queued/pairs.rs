@@ -104,7 +104,7 @@ pub struct Acknowledgement {
 
 /// The windows of a port, and acknowledgements that it has to send.
 #[derive(Clone, Debug)]
-pub struct Pairs {
+pub struct PairWindows {
     /// Payload of the largest packet, the smallest window.
     least: u32,
     /// The largest window.
@@ -113,16 +113,16 @@ pub struct Pairs {
     pub acknowledgements: VecDeque<Acknowledgement>,
 }
 
-/// The mutable state of [`Pairs`].
+/// The mutable state of [`PairWindows`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PairsState {
+pub struct PairWindowsState {
     of: BTreeMap<HostId, Pair>,
     pub acknowledgements: VecDeque<Acknowledgement>,
 }
 
-impl Pairs {
-    pub fn new(control: PairControl, payload: u32) -> Pairs {
-        Pairs {
+impl PairWindows {
+    pub fn new(control: PairControl, payload: u32) -> PairWindows {
+        PairWindows {
             least: payload,
             most: control.window.max(payload),
             of: BTreeMap::new(),
@@ -196,20 +196,20 @@ impl Pairs {
         })
     }
 
-    pub fn state(&self) -> PairsState {
-        PairsState {
+    pub fn state(&self) -> PairWindowsState {
+        PairWindowsState {
             of: self.of.clone(),
             acknowledgements: self.acknowledgements.clone(),
         }
     }
 
     /// Whether a saved state has windows that these parameters allow.
-    pub fn allow(&self, state: &PairsState) -> bool {
+    pub fn allow(&self, state: &PairWindowsState) -> bool {
         let windows = self.least..=self.most;
         state.of.values().all(|pair| windows.contains(&pair.window))
     }
 
-    pub fn restore(&mut self, state: PairsState) {
+    pub fn restore(&mut self, state: PairWindowsState) {
         (self.of, self.acknowledgements) = (state.of, state.acknowledgements);
     }
 }
@@ -217,12 +217,12 @@ impl Pairs {
 impl<T: NicReport> QueuedNic<T> {
     /// The windows; `None` without congestion control.
     #[inline]
-    pub(super) fn pairs(&self) -> Option<&Pairs> {
+    pub(super) fn pairs(&self) -> Option<&PairWindows> {
         self.others.as_ref()?.pairs.as_deref()
     }
 
     #[inline]
-    pub(super) fn pairs_mut(&mut self) -> Option<&mut Pairs> {
+    pub(super) fn pairs_mut(&mut self) -> Option<&mut PairWindows> {
         self.others.as_mut()?.pairs.as_deref_mut()
     }
 
@@ -374,15 +374,15 @@ mod tests {
 
     const TO: HostId = HostId(7);
 
-    fn pairs() -> Pairs {
+    fn pairs() -> PairWindows {
         let control = PairControl {
             window: 1000,
             threshold: Time::ZERO,
         };
-        Pairs::new(control, 100)
+        PairWindows::new(control, 100)
     }
 
-    fn window(pairs: &Pairs) -> u32 {
+    fn window(pairs: &PairWindows) -> u32 {
         pairs.of.get(&TO).map_or(pairs.most, |pair| pair.window)
     }
 
