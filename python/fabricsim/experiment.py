@@ -348,7 +348,8 @@ class Nic(Given):
     memory_bandwidth : Rate, such as "100 Gbps"
         Bandwidth of the way from a NIC port into memory, in which packets queue (default: no limit).
     congestion_control : {"none", "pairs"}
-        Whether a port limits what it has under way to each destination, where a last hop is congested (default: none).
+        Whether a port limits what it has under way to each destination, where a last hop is congested
+        (default: none).
     pair_window : Size, such as "64 KiB"
         With pairs: most bytes that a port has under way to one destination, at most 1 GiB (default: 256 KiB
         with pairs).

@@ -329,10 +329,10 @@ def checks(rows: list[Row], smoke: bool) -> list[Check]:
     ratios = {kind: [slowdown(rows, row, kind) / measured(row, kind) for row in large] for kind in KINDS}
     return [
         at_least("cases", len(of(rows)), 304, ".0f"),
-        at_least("cases that are near, by medians", near(rows, of(rows)), 0.6, ".2f"),
+        at_least("cases that are near, by medians", near(rows, of(rows)), 0.7, ".2f"),
         at_most("CRESCO8, up to 32 nodes: largest slow-down", max(one_switch), 1.01, ".2f"),
         at_most("LUMI, all-to-all: largest slow-down", max(detours), 1.3, ".2f"),
-        at_least("LUMI, incast: cases that are near, by medians", near(rows, lumi["incast"]), 0.0, ".2f"),
+        at_least("LUMI, incast: cases that are near, by medians", near(rows, lumi["incast"]), 0.9, ".2f"),
         within(
             "Leonardo, 64 nodes, eight times the buffers: median ratio to the measured medians",
             statistics.median(ratios["median"]),
@@ -408,13 +408,18 @@ def target_block(rows: list[Row]) -> str:
             if (system, kind) != ("leonardo", "all-to-all"):
                 some = of(rows, model, system=system, aggressor=kind)
                 lines.append(target_line(rows, f"{NAMES[system]}, {VARIANTS[model]}", kind, some))
-    with_before = [row for row in of(rows) if row["system"] != "lumi"] + of(rows, "before")
-    lines.append(target_line(rows, f"**all**, LUMI with {VARIANTS['before']}", "**both**", with_before))
+    name = f"**all**, LUMI with {VARIANTS['before']}"
+    lines.append(target_line(rows, name, "**both**", with_before(rows)))
     name = f"**all**, Leonardo with {VARIANTS['large']}"
     lines.append(target_line(rows, name, "**both**", changed(rows)))
     header = ["machine", "aggressor", "cases", "near, by medians", "near, by means"]
     header += ["measured near 1", "most, measured", "most, simulated"]
     return markdown(header, lines)
+
+
+def with_before(rows: list[Row]) -> list[Row]:
+    """All cases, with the preset of LUMI as it was at first."""
+    return [row for row in of(rows) if row["system"] != "lumi"] + of(rows, "before")
 
 
 def changed(rows: list[Row]) -> list[Row]:
@@ -461,6 +466,7 @@ def alone_block(rows: list[Row]) -> str:
 
 def findings_block(rows: list[Row]) -> str:
     every = of(rows)
+    first = with_before(rows)
     above = [row for row in every if slowdown(rows, row) > (1 + NEAR) * measured(row)]
     below = [row for row in every if slowdown(rows, row) < (1 - NEAR) * measured(row)]
     one_switch = [row for row in of(rows, system="cresco8") if int(row["nodes"]) <= 32]
@@ -506,8 +512,11 @@ def findings_block(rows: list[Row]) -> str:
         if row["collective"] == "all-to-all" and int(row["bytes"]) >= 256 * KIB
     ]
     return f"""\
-- **The aim is not reached**: {share(near(rows, every))} of the cases are near, {len(above)} slow-downs \
-are too large and {len(below)} too small. Most measured slow-downs are about 1, so that the prediction \
+- **The aim**: {share(near(rows, every))} of the cases are near by medians, \
+{share(near(rows, every, "mean"))} by means. That is no blind prediction: what brought it there was added \
+to the preset of LUMI after the first ones, which had {share(near(rows, first))} and \
+{share(near(rows, first, "mean"))}. {len(above)} slow-downs are too large and {len(below)} too small. \
+Most measured slow-downs are about 1, so that the prediction \
 "no effect" is near in {share(sum(is_near(1, measured(row)) for row in every) / len(every))}.
 - **Below one switch** nobody is slowed, measured or simulated: on up to 32 nodes of CRESCO8 the measured \
 slow-downs are {span([measured(row) for row in one_switch])} and the simulated ones \
@@ -537,8 +546,8 @@ control slow-downs reach {max(slowdown(rows, row) for row in before_incast):.1f}
 [control of the preset](../../docs/methods/packet.md#congestion-control) they are \
 {span([slowdown(rows, row) for row in lumi_incast])}; {share(near(rows, lumi_incast))} are near by medians \
 and {share(near(rows, lumi_incast, "mean"))} by means, in place of {share(near(rows, before_incast))} and \
-{share(near(rows, before_incast, "mean"))}. Window and threshold are the defaults of the model, which were set \
-before these runs.
+{share(near(rows, before_incast, "mean"))}. Window and threshold are the defaults of the model, which \
+were set before these runs.
 - **CRESCO8, all-to-all: buffers, the other way.** On 64 nodes small messages of a victim wait in the \
 full buffers before three uplinks: all-gather and all-to-all of 512 B take \
 {span([slowdown(rows, row) for row in tree])} times as long in the simulation, \

@@ -3,6 +3,7 @@
 
 mod class_queues;
 mod memory;
+mod pair_windows;
 mod pairs;
 mod undo;
 
@@ -24,9 +25,9 @@ use crate::{
 
 use class_queues::ClassQueues;
 use memory::MemoryQueue;
-use pairs::{CONGESTION_CONTROLS, PairWindows, PairWindowsState};
+use pair_windows::{CONGESTION_CONTROLS, PairWindows, PairWindowsState};
 
-pub use pairs::PairControl;
+pub use pair_windows::PairControl;
 pub use undo::QueuedNicUndo;
 
 /// The part of a message that is not sent yet, and what its packets carry.

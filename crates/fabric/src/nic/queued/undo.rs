@@ -3,7 +3,7 @@
 use des::Time;
 use topology::HostId;
 
-use super::pairs::{Acknowledgement, Pair};
+use super::pair_windows::{Acknowledgement, Pair};
 use crate::ClassTurnUndo;
 use crate::nic::arbiter::TurnUndo;
 
