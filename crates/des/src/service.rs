@@ -110,7 +110,6 @@ mod tests {
         assert_eq!((meter.noted, all.total()), (begin, Duration::ZERO));
         meter.note_rarely(begin + NOTED_EVERY);
         assert_eq!(meter.noted, begin + NOTED_EVERY);
-        assert!(all.total() > Duration::ZERO, "creating a meter took some");
     }
 
     #[test]

@@ -578,4 +578,38 @@ mod tests {
         assert_eq!(shown(4, 1), "16 with 4 rails");
         assert_eq!(shown(4, 2), "16 with 4 rails in 2 planes");
     }
+
+    #[test]
+    fn a_run_says_what_has_executed_it() {
+        let gear = |executor: &str, threads, wall_s| GearSummary {
+            executor: executor.into(),
+            threads,
+            wall_s,
+            events: 1,
+        };
+        let shown = |auto, fewer_threads| {
+            let run = RunSummary {
+                executor: "conservative".into(),
+                processes: 1,
+                threads: 1,
+                auto,
+                fewer_threads,
+                ..RunSummary::default()
+            };
+            run.executed_by()
+        };
+        assert_eq!(shown(vec![], vec![]), "conservative, 1 thread");
+        let one = gear("conservative", 1, 3.0);
+        assert_eq!(shown(vec![one.clone()], vec![]), "auto: conservative, 1 thread");
+        let several = vec![gear("optimistic", 2, 1.0), one.clone()];
+        assert_eq!(
+            shown(several, vec![]),
+            "auto: conservative, 1 thread (75 % of the time)"
+        );
+        let fewer = vec![gear("conservative", 4, 1.0), one];
+        assert_eq!(
+            shown(vec![], fewer),
+            "conservative, 1 thread for 75 % of the time (4 threads had too few cores)"
+        );
+    }
 }
