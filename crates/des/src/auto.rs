@@ -2,17 +2,17 @@
 //! faster.
 //!
 //! Which executor is the fastest, and on how many threads, depends on the model, on its phase, and on what else the
-//! machine does. So it is measured: a *gear* is an executor with a number of threads, and a gear is tried by going on
-//! with it for a short leg ([`crate::leg`]). No event is executed twice, and the result is that of any executor. Trials
+//! machine does. So it is measured: a gear ([`crate::gears`]) is tried by going on with it for a short leg
+//! ([`crate::leg`]). No event is executed twice, and the result is that of any executor. Trials
 //! are short beside the legs between them, so that a gear that is far slower costs little. A run of a few milliseconds
 //! is too short for trials: its gear is guessed from the events per window and from the CPU time of its first thread.
 
 use std::time::Duration;
 
-use crate::leg::{FirstLeg, LegLength, Midway, RunLeg, Watch};
+use crate::gears::{ChooseGear, Gear, Seen, in_gears};
+use crate::leg::{FirstLeg, LegLength, RunLeg, Watch};
 use crate::run::{Finished, Observer, Run};
-use crate::statistics::{EngineStatistics, GearTime};
-use crate::{Executor, Model, Pace, Partition, Settings, conservative, optimistic, sequential};
+use crate::{Executor, Model, Pace, Partition};
 
 /// A trial takes so long, and less while the run is young ...
 const TRIAL: Duration = Duration::from_millis(8);
@@ -79,13 +79,6 @@ const MANY_PENDING: usize = 65_536;
 /// window then takes a hundred times as long as its synchronisation.
 const MANY: u64 = 2_000;
 
-/// An executor with its threads.
-#[derive(Clone, Debug)]
-struct Gear {
-    executor: Executor,
-    partition: Partition,
-}
-
 /// Gears by number, in the order of threads. The first executes one event after the other, the second windows on one
 /// thread, all others use several threads.
 fn gears(partition: &Partition) -> Vec<Gear> {
@@ -125,22 +118,6 @@ fn first_gear(gears: &[Gear], lps: u32) -> usize {
         // The last one speculates.
         (true, true) => gears.len() - 2,
     }
-}
-
-/// What a leg has shown.
-#[derive(Clone, Copy, Debug)]
-struct Seen {
-    /// Events per second, without the shift to this gear.
-    rate: f64,
-    /// Events per window of all threads, if there were windows.
-    per_window: Option<u64>,
-    /// Pending events at its end.
-    pending: usize,
-    /// Its events, and all its time.
-    events: f64,
-    whole: Duration,
-    /// As [`crate::leg::LegMeasured::on_core`].
-    on_core: f64,
 }
 
 /// Decides which gear comes next, and for how long.
@@ -202,66 +179,6 @@ impl Gearbox {
     /// Whether windows are large for the threads of a gear.
     fn is_large(&self, gear: usize) -> bool {
         self.per_window >= MANY * self.threads[gear] as u64
-    }
-
-    /// The next gear and the length of its leg, after a leg in this one.
-    fn next(&mut self, gear: usize, seen: Seen) -> (usize, LegLength) {
-        self.per_window = seen.per_window.unwrap_or(self.per_window);
-        self.pending = seen.pending;
-        self.on_core = seen.on_core;
-        self.elapsed += seen.whole;
-        if self.guesses {
-            self.is_first = false;
-            let guess = self.guess(gear, seen);
-            if guess != gear {
-                self.best = guess;
-                return (guess, self.guessed_length(guess));
-            }
-            self.guesses = false;
-            let rest = GUESSED.saturating_sub(seen.whole);
-            if rest > WARM {
-                // It ended early, since its leading thread had fewer events than others, or many events wait.
-                return (gear, LegLength::Time(rest));
-            }
-        }
-        let is_steady = gear == self.best;
-        if is_steady {
-            let [_, before] = self.pending_between.unwrap_or([seen.pending; 2]);
-            self.pending_between = Some([before, seen.pending]);
-            self.tried.clear();
-            self.lost = Duration::ZERO;
-        } else {
-            let in_best = Duration::try_from_secs_f64(seen.events / self.rate).unwrap_or_default();
-            self.lost += seen.whole.saturating_sub(in_best);
-        }
-        self.tried.push(gear);
-        if std::mem::take(&mut self.is_first) {
-            self.cold = Some(gear);
-        } else {
-            self.cold = self.cold.filter(|cold| *cold != gear);
-        }
-        if is_steady || seen.rate > self.rate * FASTER {
-            self.has_changed |= !is_steady;
-            (self.best, self.rate) = (gear, seen.rate);
-            self.trials = self.candidates();
-            self.trials.retain(|candidate| !self.tried.contains(candidate));
-        }
-        let again = || self.cold.filter(|cold| *cold != self.best);
-        if let Some(candidate) = self.trials.pop().or_else(again) {
-            return (candidate, LegLength::Trial(self.trial()));
-        }
-        self.steady = match std::mem::take(&mut self.has_changed) {
-            true => STEADY.min(self.elapsed * PER_RUN),
-            false => (self.steady * 2).min(LONGEST),
-        };
-        let mut steady = self.steady.max(self.lost * PER_LOSS);
-        if self
-            .pending_between
-            .is_some_and(|[before, _]| 4 * self.pending > 5 * before)
-        {
-            steady /= PER_GROWTH;
-        }
-        (self.best, LegLength::Time(steady))
     }
 
     /// Length of a trial.
@@ -328,6 +245,67 @@ impl Gearbox {
     }
 }
 
+impl ChooseGear for Gearbox {
+    fn next(&mut self, gear: usize, seen: Seen) -> (usize, LegLength) {
+        self.per_window = seen.per_window.unwrap_or(self.per_window);
+        self.pending = seen.pending;
+        self.on_core = seen.on_core;
+        self.elapsed += seen.whole;
+        if self.guesses {
+            self.is_first = false;
+            let guess = self.guess(gear, seen);
+            if guess != gear {
+                self.best = guess;
+                return (guess, self.guessed_length(guess));
+            }
+            self.guesses = false;
+            let rest = GUESSED.saturating_sub(seen.whole);
+            if rest > WARM {
+                // It ended early, since its leading thread had fewer events than others, or many events wait.
+                return (gear, LegLength::Time(rest));
+            }
+        }
+        let is_steady = gear == self.best;
+        if is_steady {
+            let [_, before] = self.pending_between.unwrap_or([seen.pending; 2]);
+            self.pending_between = Some([before, seen.pending]);
+            self.tried.clear();
+            self.lost = Duration::ZERO;
+        } else {
+            let in_best = Duration::try_from_secs_f64(seen.events / self.rate).unwrap_or_default();
+            self.lost += seen.whole.saturating_sub(in_best);
+        }
+        self.tried.push(gear);
+        if std::mem::take(&mut self.is_first) {
+            self.cold = Some(gear);
+        } else {
+            self.cold = self.cold.filter(|cold| *cold != gear);
+        }
+        if is_steady || seen.rate > self.rate * FASTER {
+            self.has_changed |= !is_steady;
+            (self.best, self.rate) = (gear, seen.rate);
+            self.trials = self.candidates();
+            self.trials.retain(|candidate| !self.tried.contains(candidate));
+        }
+        let again = || self.cold.filter(|cold| *cold != self.best);
+        if let Some(candidate) = self.trials.pop().or_else(again) {
+            return (candidate, LegLength::Trial(self.trial()));
+        }
+        self.steady = match std::mem::take(&mut self.has_changed) {
+            true => STEADY.min(self.elapsed * PER_RUN),
+            false => (self.steady * 2).min(LONGEST),
+        };
+        let mut steady = self.steady.max(self.lost * PER_LOSS);
+        if self
+            .pending_between
+            .is_some_and(|[before, _]| 4 * self.pending > 5 * before)
+        {
+            steady /= PER_GROWTH;
+        }
+        (self.best, LegLength::Time(steady))
+    }
+}
+
 pub(crate) fn run<M: Model>(
     run: &Run<'_, M>,
     first: RunLeg<M>,
@@ -346,72 +324,19 @@ pub(crate) fn run<M: Model>(
         }),
         false => gearbox.guessed_length(begin_in),
     };
-    let mut statistics = EngineStatistics::default();
-    let (last, stop) = (first.last, first.stop);
-    let (mut midway, mut gear, mut length) = (None, begin_in, first_length);
-    loop {
-        let Gear { executor, partition } = &gears[gear];
-        let settings = Settings {
-            executor: *executor,
-            partition: partition.clone(),
-            ..run.settings.clone()
-        };
-        let length_of_leg = match run.settings.pace {
-            Pace::Measured => length,
-            Pace::Events(events) => LegLength::Events(events),
-        };
-        let start = std::time::Instant::now();
-        let leg = RunLeg::new(midway.take(), partition, length_of_leg, RunLeg::whole(last, stop));
-        let this = Run {
-            settings: &settings,
-            ..*run
-        };
-        let finished = match executor {
-            Executor::Sequential => sequential::run(&this, &leg, observer)?,
-            Executor::Optimistic => optimistic::run(&this, &leg, observer)?,
-            _ => conservative::run(&this, &leg, observer)?,
-        };
-        let whole = start.elapsed();
-        let of_leg = &finished.statistics;
-        let events = of_leg.committed as f64;
-        let (pending, next) = leg.take_left();
-        let measured = leg.measured().map(|leg| Seen {
-            rate: events * leg.share / leg.half.as_secs_f64().max(1e-9),
-            per_window: of_leg.committed.checked_div(of_leg.windows),
-            pending: pending.iter().map(Vec::len).sum(),
-            events,
-            whole,
-            on_core: leg.on_core,
-        });
-        let time = GearTime {
-            executor: *executor,
-            threads: partition.parts(),
-            seconds: whole.as_secs_f64(),
-            events: of_leg.committed,
-        };
-        statistics.go_on(finished.statistics, time);
-        let Some(stop) = leg.paused() else {
-            return Ok(Finished {
-                statistics,
-                ..finished
-            });
-        };
-        midway = Some(Midway {
-            lps: finished.lps,
-            pending,
-            next,
-            last: finished.time,
-            stop,
-        });
-        (gear, length) = match run.settings.pace {
-            Pace::Measured => match measured {
-                Some(seen) => gearbox.next(gear, seen),
-                None => (gear, length),
-            },
-            // All gears in turn.
-            Pace::Events(_) => ((gear + 1) % gears.len(), length),
-        };
-    }
+    let pace = match run.settings.pace {
+        Pace::Measured => None,
+        Pace::Events(events) | Pace::Threads(events) => Some(events),
+    };
+    in_gears(
+        run,
+        first,
+        &gears,
+        (begin_in, first_length),
+        pace,
+        &mut gearbox,
+        observer,
+    )
 }
 
 #[cfg(test)]
@@ -440,6 +365,7 @@ mod tests {
                 whole: length + Duration::from_micros(50),
                 // What threads lack in speed is lost in waits.
                 on_core: rates[gear] / (rates[ONE_THREAD] * threads(gear) as f64),
+                served: 1.0,
             };
             let next = gearbox.next(gear, seen);
             (gear, length) = (next.0, time(next.1));
@@ -500,6 +426,7 @@ mod tests {
                 events: 1.0,
                 whole: TRIAL,
                 on_core: 1.0,
+                served: 1.0,
             };
             assert_eq!(gearbox.next(ONE_THREAD, seen).0, next, "{pending}");
         }
@@ -521,6 +448,7 @@ mod tests {
             events: rate * 0.1,
             whole: Duration::from_secs_f64(whole),
             on_core: 1.0,
+            served: 1.0,
         };
         let mut gearbox = Gearbox::new(vec![1, 1, 2, 2], ONE_THREAD, false);
         let (gear, length) = gearbox.next(ONE_THREAD, seen(10.0, 1.0));
@@ -544,6 +472,7 @@ mod tests {
             events: 1.0,
             whole: STEADY,
             on_core: 1.0,
+            served: 1.0,
         };
         let lengths = [1_000, 1_200, 1_600, 2_400, 2_500, 2_500]
             .map(|pending| time(gearbox.next(ONE_THREAD, seen(pending)).1));
@@ -562,6 +491,7 @@ mod tests {
                 events: 1.0,
                 whole: STEADY,
                 on_core,
+                served: 1.0,
             };
             assert_eq!(gearbox.next(best, seen).0, next, "{best} {on_core}");
         }
@@ -576,6 +506,7 @@ mod tests {
             events: rate,
             whole: TRIAL,
             on_core: 0.5,
+            served: 1.0,
         };
         let mut gearbox = Gearbox::new(vec![1, 1, 2, 2], 2, false);
         assert_eq!(gearbox.next(2, seen(3.0)).0, ONE_THREAD);
@@ -606,6 +537,7 @@ mod tests {
             events: 1.0,
             whole,
             on_core,
+            served: 1.0,
         };
         for (per_window, pending, on_core, guess) in [
             (FEWER, 1_000, 1.0, 2),
@@ -634,6 +566,7 @@ mod tests {
             events: 1.0,
             whole: Duration::from_millis(milliseconds),
             on_core: 1.0,
+            served: 1.0,
         };
         assert_eq!(gearbox.next(2, seen(20)).0, ONE_THREAD);
         assert!(matches!(

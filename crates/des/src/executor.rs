@@ -3,8 +3,8 @@
 use crate::leg::RunLeg;
 use crate::run::{Finished, Observer, Run};
 use crate::{
-    Control, Executor, Model, Settings, SingleProcess, Time, auto, conservative, optimistic, reverse_check,
-    sequential,
+    Control, Executor, Model, Settings, SingleProcess, Time, auto, conservative, fewer_threads, optimistic,
+    reverse_check, sequential,
 };
 
 impl<M: Model> Run<'_, M> {
@@ -41,12 +41,17 @@ impl<M: Model> Run<'_, M> {
         let leg = RunLeg::whole(first.0, first.1);
         match executor {
             Executor::Sequential => sequential::run(self, &leg, observer),
+            // Processes would have to agree on each change.
+            Executor::Auto if self.processes.count() == 1 => auto::run(self, leg, observer),
+            Executor::Conservative | Executor::Optimistic
+                if self.processes.count() == 1 && self.settings.partition.parts() > 1 =>
+            {
+                fewer_threads::run(self, leg, observer)
+            }
             // All events before the first event of the only part have been executed, so no event can be late.
             Executor::Optimistic if self.settings.partition.parts() > 1 => {
                 optimistic::run(self, &leg, observer)
             }
-            // Processes would have to agree on each change.
-            Executor::Auto if self.processes.count() == 1 => auto::run(self, leg, observer),
             Executor::Conservative | Executor::Optimistic | Executor::Auto => {
                 conservative::run(self, &leg, observer)
             }

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use cpu_time::ThreadTime;
 
 use crate::lps::{LpEntry, Lps};
+use crate::service::{CpuMeter, CpuTimes, ServiceWatch};
+use crate::statistics::Clock;
 use crate::{Event, Model, Partition, Time};
 
 /// The state of a run between two legs.
@@ -46,6 +48,8 @@ pub(crate) enum LegLength {
     First(FirstLeg),
     /// A leg of a small one.
     Watched(Watch),
+    /// With the run, while the system serves the threads.
+    Served(ServiceWatch),
 }
 
 /// How long the first leg of a large model takes.
@@ -88,6 +92,7 @@ impl LegLength {
             LegLength::Time(time) | LegLength::First(FirstLeg { trial: time, .. }) => time,
             LegLength::Trial(time) => time.max(before),
             LegLength::Watched(watch) => watch.first_look,
+            LegLength::Served(watch) => watch.first_look.min(watch.most.max(before)),
             LegLength::Whole | LegLength::Events(_) => Duration::MAX,
         }
     }
@@ -108,6 +113,8 @@ pub(crate) struct RunLeg<M: Model> {
     made: Instant,
     /// What the leading thread has measured.
     measured: Mutex<Option<LegMeasured>>,
+    /// Of the threads that note them.
+    cpu_times: CpuTimes,
     /// The earliest stop at the end of the leg, plus one; 0 while the run goes on in it, or if the run ended with it.
     paused: AtomicU64,
     /// Events that it has left to the next one.
@@ -125,6 +132,8 @@ pub(crate) struct LegMeasured {
     pub(crate) share: f64,
     /// Part of the leg in which the thread had a core, from the first event on; 1 where the system does not tell.
     pub(crate) on_core: f64,
+    /// CPU time of all threads over the time between the last two looks at it; 1 where nothing looks.
+    pub(crate) served: f64,
 }
 
 /// Decides on the leading thread when a leg ends.
@@ -145,6 +154,18 @@ pub(crate) struct LegTimer {
     questions: u32,
     /// Events of this thread at the last look at the clock.
     at_look: u64,
+    /// The CPU times of all threads, this one included, if something looks at them.
+    service: Option<Service>,
+}
+
+/// The CPU times of all threads, as the leading one sees them.
+struct Service {
+    all: CpuTimes,
+    meter: CpuMeter,
+    /// CPU time of all threads at the last look.
+    at_look: Duration,
+    /// CPU time of all threads over the time between the last two looks.
+    served: f64,
 }
 
 /// A look at the clock costs as much as a short window, so there is one after so many questions ...
@@ -157,12 +178,28 @@ const EVENTS: u64 = 512;
 const EXTENSIONS: u32 = 2;
 
 impl LegTimer {
-    /// Whether the leg is over. `processed`: events of this thread; `processing`: seconds that they took.
+    /// Whether the leg is over. `processed`: events of this thread; `clock`: what it spends its time on.
     #[inline]
-    pub(crate) fn is_over(&mut self, processed: u64, processing: f64) -> bool {
+    pub(crate) fn is_over(&mut self, processed: u64, clock: &Clock) -> bool {
+        self.is_over_at(processed, clock.seconds.processing, || clock.last())
+    }
+
+    /// As [`LegTimer::is_over`], where nothing has measured how long the events took or when the last one ended.
+    #[inline]
+    pub(crate) fn is_over_at(
+        &mut self,
+        processed: u64,
+        processing: f64,
+        now: impl FnOnce() -> Instant,
+    ) -> bool {
         match self.length {
             LegLength::Whole => false,
             LegLength::Events(events) => processed >= events,
+            LegLength::Served(watch) => {
+                let now = now();
+                let elapsed = now.saturating_duration_since(self.start);
+                elapsed >= self.time && self.is_unserved(watch, processed, elapsed, now)
+            }
             _ => self.is_time_over(processed, processing),
         }
     }
@@ -214,6 +251,27 @@ impl LegTimer {
         false
     }
 
+    /// Whether the leg is over at this look, since threads are not served or since it has taken long enough.
+    fn is_unserved(&mut self, watch: ServiceWatch, processed: u64, elapsed: Duration, now: Instant) -> bool {
+        let since = self.half.map_or(Duration::ZERO, |(half, _)| half);
+        if let Some(service) = &mut self.service {
+            service.meter.note(now);
+            let all = service.all.total();
+            service.served = (all - service.at_look).div_duration_f64(elapsed - since);
+            service.at_look = all;
+            if service.served < watch.least {
+                return true;
+            }
+        }
+        let most = watch.most.max(self.before);
+        if elapsed >= most {
+            return true;
+        }
+        self.half = Some((elapsed, processed));
+        self.time = (elapsed + watch.span).min(most);
+        false
+    }
+
     /// Part of the time since the first event in which the thread had a core, if `elapsed` is that time.
     fn on_core(&self, elapsed: Duration) -> f64 {
         let on_core = self.cpu_time.and_then(|start| start.try_elapsed().ok());
@@ -230,17 +288,20 @@ impl LegTimer {
     fn measured(&self, processed: u64) -> LegMeasured {
         let whole = self.start.elapsed();
         let on_core = self.on_core(whole);
+        let served = self.service.as_ref().map_or(1.0, |service| service.served);
         match self.half {
             Some((half, before)) if processed > before && whole > half => LegMeasured {
                 half: whole - half,
                 share: (processed - before) as f64 / processed as f64,
                 on_core,
+                served,
             },
             // A single window was as long as the leg.
             _ => LegMeasured {
                 half: whole,
                 share: 1.0,
                 on_core,
+                served,
             },
         }
     }
@@ -265,6 +326,7 @@ impl<M: Model> RunLeg<M> {
             length: LegLength::Whole,
             made: Instant::now(),
             measured: Mutex::new(None),
+            cpu_times: CpuTimes::default(),
             paused: AtomicU64::new(0),
             left: Mutex::default(),
             left_from: AtomicU64::new(0),
@@ -315,6 +377,21 @@ impl<M: Model> RunLeg<M> {
             extensions: 0,
             questions: 0,
             at_look: 0,
+            service: self.meter().map(|meter| Service {
+                all: self.cpu_times.clone(),
+                meter,
+                at_look: Duration::ZERO,
+                served: 1.0,
+            }),
+        }
+    }
+
+    /// What notes the CPU time of a thread, if the leg ends by it. On each thread but the leading one, whose timer has
+    /// it, when the first event is about to execute.
+    pub(crate) fn meter(&self) -> Option<CpuMeter> {
+        match self.length {
+            LegLength::Served(_) => Some(CpuMeter::start(self.cpu_times.clone())),
+            _ => None,
         }
     }
 
@@ -372,6 +449,7 @@ mod tests {
             extensions: 0,
             questions: 0,
             at_look: 0,
+            service: None,
         }
     }
 
@@ -398,15 +476,19 @@ mod tests {
             let mut trial = timer(LegLength::Trial(Duration::from_secs(8)), 0);
             trial.questions = QUESTIONS - 1;
             trial.start -= Duration::from_secs(5);
-            assert!(!trial.is_over(halves[0], 0.0));
+            assert!(!trial.is_over_at(halves[0], 0.0, Instant::now));
             trial.questions = QUESTIONS - 1;
             trial.start -= Duration::from_secs(4);
-            assert_eq!(trial.is_over(halves[1], 0.0), is_over, "{halves:?}");
+            assert_eq!(
+                trial.is_over_at(halves[1], 0.0, Instant::now),
+                is_over,
+                "{halves:?}"
+            );
             assert_eq!(trial.time >= Duration::from_secs(18), !is_over);
         }
         let mut rising = timer(LegLength::Trial(Duration::from_secs(1)), 0);
         let mut events = 1;
-        while !rising.is_over(events, 0.0) {
+        while !rising.is_over_at(events, 0.0, Instant::now) {
             rising.questions = QUESTIONS - 1;
             rising.start -= Duration::from_millis(500);
             events *= 10;
@@ -420,18 +502,24 @@ mod tests {
             trial: Duration::ZERO,
             waits_per_beginning: 6,
         });
-        assert!(timer(first, 0).is_over(EVENTS, 0.0), "nothing was created");
+        assert!(
+            timer(first, 0).is_over_at(EVENTS, 0.0, Instant::now),
+            "nothing was created"
+        );
         let mut busy = timer(first, 1);
         busy.start -= Duration::from_millis(100);
-        assert!(!busy.is_over(EVENTS, 0.0999), "it has hardly waited");
+        assert!(
+            !busy.is_over_at(EVENTS, 0.0999, Instant::now),
+            "it has hardly waited"
+        );
         let twice = busy.time;
         assert!(twice >= Duration::from_millis(200));
         assert!(
-            !busy.is_over(2 * EVENTS, 0.0),
+            !busy.is_over_at(2 * EVENTS, 0.0, Instant::now),
             "no look before the leg is twice as long"
         );
         busy.start -= Duration::from_millis(200);
-        assert!(busy.is_over(3 * EVENTS, 0.2));
+        assert!(busy.is_over_at(3 * EVENTS, 0.2, Instant::now));
         let measured = busy.measured(3 * EVENTS);
         assert_eq!(measured.share, 2.0 / 3.0, "all that came after the first look");
         assert!(
@@ -484,15 +572,85 @@ mod tests {
             let mut timer = timer(LegLength::Watched(watch), 0);
             timer.questions = QUESTIONS - 1;
             timer.start -= Duration::from_secs(1);
-            assert_eq!(timer.is_over(events, 0.0), is_over, "{events} {watch:?}");
+            assert_eq!(
+                timer.is_over_at(events, 0.0, Instant::now),
+                is_over,
+                "{events} {watch:?}"
+            );
         }
         let mut timer = timer(LegLength::Watched(watch), 0);
         let mut seconds = 0;
-        while !timer.is_over(1_000_000, 0.0) {
+        while !timer.is_over_at(1_000_000, 0.0, Instant::now) {
             timer.questions = QUESTIONS - 1;
             timer.start -= Duration::from_secs(1);
             seconds += 1;
         }
         assert_eq!(seconds, 5, "it takes no longer than its time");
+    }
+
+    /// A timer of a leg that began a second ago, whose other thread has noted this CPU time.
+    fn watching(watch: ServiceWatch, other: Duration) -> LegTimer {
+        let all = CpuTimes::default();
+        let mut timer = timer(LegLength::Served(watch), 0);
+        timer.start -= Duration::from_secs(1);
+        timer.service = Some(Service {
+            meter: CpuMeter::start(all.clone()),
+            all: all.clone(),
+            at_look: Duration::ZERO,
+            served: 1.0,
+        });
+        all.add(other);
+        timer
+    }
+
+    #[test]
+    fn a_leg_is_over_when_no_thread_has_a_core() {
+        let watch = ServiceWatch {
+            first_look: Duration::from_millis(900),
+            span: Duration::from_millis(900),
+            least: 0.8,
+            most: Duration::MAX,
+        };
+        // This thread has waited for the other one, which has worked all the time.
+        let mut timer = watching(watch, Duration::from_secs(1));
+        assert!(
+            !timer.is_over_at(500, 0.0, Instant::now),
+            "{}",
+            timer.measured(500).served
+        );
+        assert!(timer.measured(500).served >= 0.9);
+        // It had a core for half of the time.
+        let mut timer = watching(watch, Duration::from_millis(500));
+        assert!(timer.is_over_at(500, 0.0, Instant::now));
+        let served = timer.measured(500).served;
+        assert!((0.4..0.6).contains(&served), "{served}");
+        // Before the first look nothing counts.
+        let later = ServiceWatch {
+            first_look: Duration::from_secs(60),
+            ..watch
+        };
+        assert!(!watching(later, Duration::ZERO).is_over_at(500, 0.0, Instant::now));
+    }
+
+    #[test]
+    fn a_leg_that_is_served_takes_its_time() {
+        let watch = ServiceWatch {
+            first_look: Duration::from_millis(900),
+            span: Duration::from_secs(2),
+            least: 0.0,
+            most: Duration::from_secs(2),
+        };
+        let mut timer = watching(watch, Duration::ZERO);
+        assert!(!timer.is_over_at(300, 0.0, Instant::now));
+        let (half, events) = timer.half.expect("it has looked");
+        assert!(half >= Duration::from_secs(1) && events == 300);
+        assert_eq!(timer.time, Duration::from_secs(2));
+        timer.start -= Duration::from_secs(1);
+        assert!(timer.is_over_at(900, 0.0, Instant::now));
+        assert_eq!(
+            timer.measured(900).share,
+            2.0 / 3.0,
+            "all that came after the first look"
+        );
     }
 }

@@ -130,7 +130,7 @@ pub(crate) fn run<M: Model>(
             if control.interrupted() {
                 break RunEnd::Interrupted;
             }
-            if timer.is_over(processed, 0.0) {
+            if timer.is_over_at(processed, 0.0, Instant::now) {
                 let next = context.queue.next().unwrap_or(context.now);
                 leg.pause(next, context.stop, Some(&timer), processed);
                 break RunEnd::Until;

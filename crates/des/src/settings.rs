@@ -89,14 +89,18 @@ impl Default for Optimism {
     }
 }
 
-/// When [`Executor::Auto`] goes on with another executor. It has no effect on results.
+/// When a run goes on with another executor or number of threads. It has no effect on results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pace {
-    /// When it has measured that another one is faster.
+    /// [`Executor::Auto`] when it has measured that another one is faster. `Conservative` and `Optimistic` with another
+    /// number of threads, when the system does not serve them.
     #[default]
     Measured,
-    /// After so many events, with all executors in turn. For tests.
+    /// `Auto` after so many events, with all executors in turn, and others never. For tests.
     Events(u64),
+    /// As `Events`; `Conservative` and `Optimistic` after so many events, with all their numbers of threads in turn.
+    /// For tests.
+    Threads(u64),
 }
 
 /// The settings of a run.
@@ -112,6 +116,6 @@ pub struct Settings {
     pub until: Time,
     /// Limits of `Optimistic`.
     pub optimism: Optimism,
-    /// When `Auto` changes the executor.
+    /// When the run changes its executor or number of threads.
     pub pace: Pace,
 }

@@ -21,7 +21,7 @@ pub struct ThreadSeconds {
     pub idle: f64,
 }
 
-/// What [`Executor::Auto`] has executed with one executor on some number of threads.
+/// What a run that changed its executor or number of threads has executed with one of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GearTime {
     /// The executor.
@@ -59,7 +59,8 @@ pub struct EngineStatistics {
     pub threads: Vec<ThreadSeconds>,
     /// Rollbacks of each LP, by id. Empty if the executor never rolls back.
     pub rollbacks: Vec<u32>,
-    /// With [`Executor::Auto`]: by executor and threads, in the order of their first use. A process alone has them.
+    /// By executor and threads, in the order of their first use: with [`Executor::Auto`], and with other executors that
+    /// have changed their number of threads. A process alone has them.
     #[serde(skip)]
     pub gears: Vec<GearTime>,
 }
@@ -134,6 +135,12 @@ impl Clock {
             last: Instant::now(),
             seconds: ThreadSeconds::default(),
         }
+    }
+
+    /// When the last phase ended.
+    #[inline]
+    pub(crate) fn last(&self) -> Instant {
+        self.last
     }
 
     /// Assigns the time since the last call to this phase.

@@ -400,17 +400,21 @@ pub struct BacklogInterval {
 pub struct RunSummary {
     /// FabricSim's version.
     pub version: String,
-    /// Executor; if `auto` chose several, that of the longest time.
+    /// Executor; of several, that of the longest time.
     pub executor: String,
     /// Credit batching: `each` for credits returned one by one, or `batches`.
     pub credits: String,
     /// Number of processes.
     pub processes: u64,
-    /// Threads per process; of several numbers that `auto` chose, that of the longest time.
+    /// Threads per process; of several numbers, that of the longest time.
     pub threads: u64,
     /// Executors and numbers of threads that `auto` chose, in the order of their first use; empty for other executors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub auto: Vec<GearSummary>,
+    /// Of another executor whose threads were not served by the system: its numbers of threads in the order of their
+    /// first use, which begins with the number that was asked for; empty if that was the only one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fewer_threads: Vec<GearSummary>,
     /// Wall-clock time of the simulation in seconds, without reading the experiment and writing the result.
     pub wall_s: f64,
     /// Processor time of all threads of all processes in seconds.
@@ -452,7 +456,7 @@ pub struct RunSummary {
     pub thread_seconds: Vec<ThreadTimes>,
 }
 
-/// What `auto` executed with one executor on some number of threads.
+/// What a run executed with one executor on some number of threads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GearSummary {
     /// Executor.
@@ -478,7 +482,8 @@ impl RunSummary {
         }
     }
 
-    /// The executor in words, with its processes and threads, and with what `auto` chose.
+    /// The executor in words, with its processes and threads, with what `auto` chose, and with the number of threads
+    /// that was asked for.
     pub fn executed_by(&self) -> String {
         let threads = |threads: u64| match threads {
             1 => "1 thread".into(),
@@ -489,15 +494,21 @@ impl RunSummary {
             0 | 1 => format!("{}, {on}", self.executor),
             n => format!("{}, {n} processes of {on}", self.executor),
         };
-        let all: f64 = self.auto.iter().map(|gear| gear.wall_s).sum();
         let is_main = |gear: &&GearSummary| (&gear.executor, gear.threads) == (&self.executor, self.threads);
-        match self.auto.iter().find(is_main) {
+        let percent = |gears: &[GearSummary]| {
+            let all: f64 = gears.iter().map(|gear| gear.wall_s).sum();
+            let main = gears.iter().find(is_main)?;
+            Some(100.0 * main.wall_s / all.max(1e-9))
+        };
+        if let Some(asked) = self.fewer_threads.first() {
+            let percent = percent(&self.fewer_threads).unwrap_or(0.0);
+            let asked = threads(asked.threads);
+            return format!("{chosen} for {percent:.0} % of the time ({asked} had too few cores)");
+        }
+        match percent(&self.auto) {
             None => chosen,
             Some(_) if self.auto.len() == 1 => format!("auto: {chosen}"),
-            Some(gear) => format!(
-                "auto: {chosen} ({:.0} % of the time)",
-                100.0 * gear.wall_s / all.max(1e-9)
-            ),
+            Some(percent) => format!("auto: {chosen} ({percent:.0} % of the time)"),
         }
     }
 }
@@ -566,5 +577,39 @@ mod tests {
         assert_eq!(shown(1, 1), "16");
         assert_eq!(shown(4, 1), "16 with 4 rails");
         assert_eq!(shown(4, 2), "16 with 4 rails in 2 planes");
+    }
+
+    #[test]
+    fn a_run_says_what_has_executed_it() {
+        let gear = |executor: &str, threads, wall_s| GearSummary {
+            executor: executor.into(),
+            threads,
+            wall_s,
+            events: 1,
+        };
+        let shown = |auto, fewer_threads| {
+            let run = RunSummary {
+                executor: "conservative".into(),
+                processes: 1,
+                threads: 1,
+                auto,
+                fewer_threads,
+                ..RunSummary::default()
+            };
+            run.executed_by()
+        };
+        assert_eq!(shown(vec![], vec![]), "conservative, 1 thread");
+        let one = gear("conservative", 1, 3.0);
+        assert_eq!(shown(vec![one.clone()], vec![]), "auto: conservative, 1 thread");
+        let several = vec![gear("optimistic", 2, 1.0), one.clone()];
+        assert_eq!(
+            shown(several, vec![]),
+            "auto: conservative, 1 thread (75 % of the time)"
+        );
+        let fewer = vec![gear("conservative", 4, 1.0), one];
+        assert_eq!(
+            shown(vec![], fewer),
+            "conservative, 1 thread for 75 % of the time (4 threads had too few cores)"
+        );
     }
 }

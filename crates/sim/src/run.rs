@@ -201,7 +201,7 @@ fn attempt(
             .from
             .map(|checkpoint| checkpoint.body.snapshot.time.as_ns()),
         parts,
-        ..cost(&simulation, &finished.statistics)
+        ..cost(&simulation, settings.executor, &finished.statistics)
     };
     let result = result(
         experiment,
@@ -384,8 +384,8 @@ impl Observer<Simulation> for RunObserver<'_> {
     }
 }
 
-/// The costs of the run, from the kernel's statistics.
-fn cost(simulation: &Simulation, statistics: &EngineStatistics) -> RunSummary {
+/// The costs of the run, from the kernel's statistics. `asked`: the executor of the experiment.
+fn cost(simulation: &Simulation, asked: Executor, statistics: &EngineStatistics) -> RunSummary {
     let mut rollbacks = Rollbacks::default();
     for (lp, count) in statistics.rollbacks.iter().enumerate() {
         let of = match simulation.numbering.identity(LpId(lp as u32)) {
@@ -401,6 +401,20 @@ fn cost(simulation: &Simulation, statistics: &EngineStatistics) -> RunSummary {
         synchronisation: t.synchronisation,
         rollback: t.rollback,
         idle: t.idle,
+    };
+    let gears = statistics
+        .gears
+        .iter()
+        .map(|gear| GearSummary {
+            executor: gear.executor.name().into(),
+            threads: gear.threads as u64,
+            wall_s: gear.seconds,
+            events: gear.events,
+        })
+        .collect();
+    let (auto, fewer_threads) = match asked {
+        Executor::Auto => (gears, Vec::new()),
+        _ => (Vec::new(), gears),
     };
     RunSummary {
         events_processed: statistics.processed,
@@ -420,21 +434,13 @@ fn cost(simulation: &Simulation, statistics: &EngineStatistics) -> RunSummary {
             .take(main_gear(statistics).map_or(usize::MAX, |(_, threads)| threads))
             .map(seconds)
             .collect(),
-        auto: statistics
-            .gears
-            .iter()
-            .map(|gear| GearSummary {
-                executor: gear.executor.name().into(),
-                threads: gear.threads as u64,
-                wall_s: gear.seconds,
-                events: gear.events,
-            })
-            .collect(),
+        auto,
+        fewer_threads,
         ..RunSummary::default()
     }
 }
 
-/// The executor and the number of threads on which `auto` has spent the most time.
+/// The executor and the number of threads on which a run that changed them has spent the most time.
 fn main_gear(statistics: &EngineStatistics) -> Option<(Executor, usize)> {
     let longest = |a: &&GearTime, b: &&GearTime| a.seconds.total_cmp(&b.seconds);
     let gear = statistics.gears.iter().max_by(longest)?;

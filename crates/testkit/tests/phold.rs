@@ -136,6 +136,16 @@ proptest! {
             prop_assert_eq!(&reference, &other, "{:?} with {:?}", executor, settings);
             prop_assert_eq!(statistics.committed, statistics.processed - statistics.rolled_back);
         }
+        // Threads that become fewer and more again in the middle of the run.
+        for executor in [Executor::Conservative, Executor::Optimistic] {
+            let partition = Partition::balanced(lps, 4, |_| 1);
+            let pace = Pace::Threads(53);
+            let settings = Settings { partition, pace, optimism, ..settings(executor, 1) };
+            let (other, statistics) = outcome(&model, &settings);
+            prop_assert_eq!(&reference, &other, "{:?} with {:?}", executor, settings);
+            let threads: Vec<_> = statistics.gears.iter().map(|gear| gear.threads).collect();
+            prop_assert!([4, 2, 1].starts_with(&threads), "{:?}", threads);
+        }
         // The same run in several processes.
         let partition = cut(lps, &borders[..processes * threads - 1]);
         for executor in [Executor::Conservative, Executor::Optimistic] {
@@ -241,6 +251,46 @@ fn one_part_executes_windows_optimistically_without_history() {
     let (two, statistics) = run(Executor::Optimistic, 2);
     assert_eq!(reference, two);
     assert!(statistics.gvt_rounds > 0 && statistics.rollbacks.len() == 40);
+}
+
+/// A run that changes its number of threads has the result of one that does not, and says what it used.
+#[test]
+fn threads_change_in_the_middle_of_a_run() {
+    let model = Phold {
+        lps: 40,
+        population: 8,
+        lookahead: Time(100),
+        spread: Time(2_000),
+        remote: 30_000,
+        records: true,
+        tallies: true,
+    };
+    let settings = |executor, threads| settings(executor, 40, threads, Time(50_000), 9);
+    let (reference, one) = outcome(&model, &settings(Executor::Conservative, 1));
+    assert!(one.gears.is_empty(), "one thread never changes");
+    for executor in [Executor::Conservative, Executor::Optimistic] {
+        let (other, statistics) = outcome(&model, &settings(executor, 5));
+        assert_eq!(reference, other);
+        assert!(
+            statistics.gears.is_empty(),
+            "only `auto` changes at the pace of events"
+        );
+        let changing = Settings {
+            pace: Pace::Threads(97),
+            ..settings(executor, 5)
+        };
+        let (other, statistics) = outcome(&model, &changing);
+        assert_eq!(reference, other);
+        let gears: Vec<_> = statistics.gears.iter().map(|g| (g.executor, g.threads)).collect();
+        assert_eq!(gears, [5, 2, 1].map(|threads| (executor, threads)));
+        let events: u64 = statistics.gears.iter().map(|gear| gear.events).sum();
+        assert_eq!(events, reference.committed);
+        assert!(
+            statistics.gears.iter().all(|gear| gear.events > 97),
+            "{statistics:?}"
+        );
+        assert_eq!(statistics.threads.len(), 5);
+    }
 }
 
 /// Where windows are long, a round of GVT ends with its certain window. Where they are short it has many windows.

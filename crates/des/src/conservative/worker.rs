@@ -6,6 +6,7 @@ use crate::gather::WorkerEnd;
 use crate::leg::{LegTimer, RunLeg};
 use crate::lps::{LpEntry, Lps};
 use crate::run::{Observer, Run};
+use crate::service::CpuMeter;
 use crate::statistics::{Clock, EngineStatistics};
 use crate::tally::DRAIN_INTERVAL;
 use crate::team::{PanicGuard, SnapshotParts, SyncState};
@@ -105,13 +106,16 @@ impl<'a, M: Model> ConservativeWorker<'a, M> {
         let until = self.run.settings.until;
         let (mut windows, mut now) = (0, Time::ZERO);
         let mut next_drain = DRAIN_INTERVAL;
-        let mut timer: Option<LegTimer> = None;
+        let (mut timer, mut meter): (Option<LegTimer>, Option<CpuMeter>) = (None, None);
         let interrupted = loop {
             if self.part.processed >= next_drain {
                 next_drain = self.part.processed + DRAIN_INTERVAL;
                 self.part.context.drain_tally(&mut observer);
             }
             self.post();
+            if let Some(meter) = &mut meter {
+                meter.note_rarely(clock.last());
+            }
             let sync_state = SyncState {
                 next: self.part.context.next(),
                 stop: self.part.context.stop,
@@ -120,15 +124,18 @@ impl<'a, M: Model> ConservativeWorker<'a, M> {
                 snapshot: observer.as_mut().is_some_and(|o| o.wants_snapshot(now)),
                 pause: timer
                     .as_mut()
-                    .is_some_and(|timer| timer.is_over(self.part.processed, clock.seconds.processing)),
+                    .is_some_and(|timer| timer.is_over(self.part.processed, &clock)),
                 is_long: false,
             };
             clock.lap(|s| &mut s.queue);
             let agreed = self.synchronise(sync_state);
             clock.lap(|s| &mut s.synchronisation);
-            if timer.is_none() && observer.is_some() {
+            if windows == 0 {
                 // Now all threads have their LPs.
-                timer = Some(self.leg.start());
+                match observer {
+                    Some(_) => timer = Some(self.leg.start()),
+                    None => meter = self.leg.meter(),
+                }
             }
             self.part.context.stop = agreed.stop;
             self.collect();

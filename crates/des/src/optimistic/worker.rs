@@ -10,6 +10,7 @@ use crate::gather::WorkerEnd;
 use crate::leg::{LegTimer, RunLeg};
 use crate::lps::Lps;
 use crate::run::{Observer, Run};
+use crate::service::CpuMeter;
 use crate::statistics::EngineStatistics;
 use crate::tally::DRAIN_INTERVAL;
 use crate::team::{PanicGuard, SnapshotParts, SyncState};
@@ -95,7 +96,7 @@ impl<'a, M: Model> OptimisticWorker<'a, M> {
         let mut committer = Committer::new();
         let part = team.part(self.thread);
         let broken = self.part.begin(self.run, self.leg, part).err();
-        let mut timer: Option<LegTimer> = None;
+        let (mut timer, mut meter): (Option<LegTimer>, Option<CpuMeter>) = (None, None);
         // The first synchronisation commits nothing.
         let (mut certain, mut gvt_rounds) = (Time::ZERO, 0);
         let mut next_drain = DRAIN_INTERVAL;
@@ -107,9 +108,12 @@ impl<'a, M: Model> OptimisticWorker<'a, M> {
             // A thread that could not begin executes nothing, and ends the run at the first synchronisation.
             let may_speculate = broken.is_none() && gvt_rounds > 0;
             let mut is_over = |worker: &Self| {
-                timer.as_mut().is_some_and(|timer| {
-                    timer.is_over(worker.part.processed, worker.part.clock.seconds.processing)
-                })
+                if let Some(meter) = &mut meter {
+                    meter.note_rarely(worker.part.clock.last());
+                }
+                timer
+                    .as_mut()
+                    .is_some_and(|timer| timer.is_over(worker.part.processed, &worker.part.clock))
             };
             let mut sync_state = |worker: &Self, observer: &mut Option<&mut dyn Observer<M>>| SyncState {
                 next: worker.part.next(),
@@ -124,9 +128,12 @@ impl<'a, M: Model> OptimisticWorker<'a, M> {
             if agreed.interrupted {
                 break true;
             }
-            if timer.is_none() && observer.is_some() {
+            if gvt_rounds == 0 {
                 // Now all threads have their LPs.
-                timer = Some(self.leg.start());
+                match observer {
+                    Some(_) => timer = Some(self.leg.start()),
+                    None => meter = self.leg.meter(),
+                }
             }
             self.collect();
             gvt_rounds += 1;

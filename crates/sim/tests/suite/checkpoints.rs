@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use config::Override;
-use des::{Executor, Optimism, Processes, SingleProcess, Time};
+use des::{Executor, Optimism, Pace, Processes, SingleProcess, Time};
 use experiment::Experiment;
 use results::RunResult;
 use sim::{Checkpoint, Checkpoints, Error, Every, RunContext, RunControl, run_in};
@@ -112,6 +112,35 @@ fn resume(file: &Path, (executor, processes, threads): (Executor, usize, usize))
     let resumed_at = result.summary.run.resumed_at_ns;
     assert_eq!(resumed_at, Some(Time(checkpoint.time_ps()).as_ns()));
     result
+}
+
+/// The number of threads changes again and again, also between two checkpoints.
+#[test]
+fn threads_become_fewer_and_more_between_checkpoints() {
+    let mut experiment = small();
+    let reference = run(&experiment);
+    experiment.run.pace = Pace::Threads(150);
+    for executor in [Executor::Conservative, Executor::Optimistic] {
+        let (_folder, file) = place();
+        let checkpoints = Checkpoints {
+            file: file.clone().into(),
+            every: Every::Simulated(Time::from_ns(5_000).ps()),
+        };
+        let result = begin(&mut experiment, (executor, 1, 4), None, &checkpoints, || false);
+        let result = result.expect("nothing interrupts it");
+        assert_same(&reference, &result, executor.name());
+        let cost = &result.summary.run;
+        let used = cost.fewer_threads.iter();
+        let used: Vec<_> = used.map(|gear| (gear.executor.as_str(), gear.threads)).collect();
+        assert_eq!(used, [4, 2, 1].map(|threads| (executor.name(), threads)));
+        assert!(cost.auto.is_empty() && cost.executor == executor.name());
+        assert_eq!(cost.parts.len() as u64, cost.threads);
+        assert_eq!(cost.thread_seconds.len() as u64, cost.threads);
+        let events: u64 = cost.fewer_threads.iter().map(|gear| gear.events).sum();
+        assert_eq!(events, cost.events_committed);
+        let resumed = resume(&file, (executor, 1, 3));
+        assert_same(&reference, &resumed, &format!("{} resumed", executor.name()));
+    }
 }
 
 /// Checkpoints early and late in a run, each continued in several ways.

@@ -2,7 +2,7 @@
 //! the machine. So runs are repeated with other parts and another pace until every kind of LP has rolled back often
 //! enough. Each run has to give the result of the sequential run.
 
-use des::{Executor, Optimism, Partition, Time};
+use des::{Executor, Optimism, Pace, Partition, Time};
 use experiment::Experiment;
 use results::Rollbacks;
 use workload::Operation;
@@ -127,6 +127,8 @@ fn leave_no_trace(experiment: &mut Experiment, family: u32) {
     let reference = run(experiment);
     assert!(reference.summary.jobs[1].finished, "the ranks get to their end");
     experiment.run.executor = Executor::Optimistic;
+    // All threads go on where other programs take their cores.
+    experiment.run.pace = Pace::Events(u64::MAX);
     let mut sum = Rollbacks::default();
     let mut runs = 0;
     while runs < PACES.len() || !is_enough(&sum) {
