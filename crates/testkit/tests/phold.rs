@@ -263,14 +263,14 @@ fn threads_change_in_the_middle_of_a_run() {
         spread: Time(2_000),
         remote: 30_000,
         records: true,
-        tallies: true,
+        tallies: false,
     };
     let settings = |executor, threads| settings(executor, 40, threads, Time(50_000), 9);
     let (reference, one) = outcome(&model, &settings(Executor::Conservative, 1));
     assert!(one.gears.is_empty(), "one thread never changes");
     for executor in [Executor::Conservative, Executor::Optimistic] {
         let (other, statistics) = outcome(&model, &settings(executor, 5));
-        assert_eq!(reference, other);
+        assert!(reference == other, "{}", executor.name());
         assert!(
             statistics.gears.is_empty(),
             "only `auto` changes at the pace of events"
@@ -280,7 +280,7 @@ fn threads_change_in_the_middle_of_a_run() {
             ..settings(executor, 5)
         };
         let (other, statistics) = outcome(&model, &changing);
-        assert_eq!(reference, other);
+        assert!(reference == other, "{}", executor.name());
         let gears: Vec<_> = statistics.gears.iter().map(|g| (g.executor, g.threads)).collect();
         assert_eq!(gears, [5, 2, 1].map(|threads| (executor, threads)));
         let events: u64 = statistics.gears.iter().map(|gear| gear.events).sum();
