@@ -154,7 +154,10 @@ pub(crate) fn run<M: Model>(
         Pace::Threads(events) => Some(events),
         Pace::Measured | Pace::Events(_) => None,
     };
-    let begin = ladder.leg(SPAN);
+    let begin = match run.settings.pace {
+        Pace::Events(_) => (0, LegLength::Whole),
+        Pace::Measured | Pace::Threads(_) => ladder.leg(SPAN),
+    };
     let mut finished = in_gears(run, first, &rungs, begin, pace, &mut ladder, observer)?;
     if finished.statistics.gears.len() == 1 {
         finished.statistics.gears.clear();
