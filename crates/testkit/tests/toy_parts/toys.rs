@@ -106,7 +106,7 @@ pub const TOYS: &[Toy] = &[
             ),
             edit(
                 "crates/routing/tests/conformance/networks.rs",
-                "| \"scatter\"",
+                "| \"scatter\"\n        | \"source-destination-hashed\"",
                 " | \"toy-first\"",
             ),
         ],
