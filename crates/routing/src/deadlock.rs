@@ -535,7 +535,7 @@ struct SituationSearch<'a> {
     topology: &'a dyn Topology,
     routing: &'a dyn Routing,
     max_states: u64,
-    /// Number of situations at which the search ends for now.
+    /// Number of situations at which this stage of the search ends.
     limit: u64,
     states: u64,
     /// Index of the first channel of each router.
